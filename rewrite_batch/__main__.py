@@ -1,0 +1,3 @@
+from rewrite_batch.cli import main
+
+main()

@@ -1,0 +1,153 @@
+"""Match: a result file comes in; which of its lines belongs to which item of this batch goes out. Nothing is guessed.
+
+One pass over the bytes, split on newline alone, one line in memory at a time; what stays is a position an item. A line
+that cannot be read, or that names no item of this batch, is refused with its number and reason, never an exception.
+The same line twice counts once. Two different lines for one item: neither is believed.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import msgspec
+
+from rewrite_batch.ids import parse_custom_id
+
+MAX_LINE = 8_000_000  # the longest answer, escaped twice, and all that comes with it, is far below
+REFUSALS_KEPT = 20
+_BOM = b"\xef\xbb\xbf"
+_ID_KEY = b'"custom_id"'
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line is: which file, from which byte, how long, and its number for people."""
+
+    descriptor: int
+    offset: int
+    length: int
+    number: int
+
+    def read(self) -> bytes:
+        return os.pread(self.descriptor, self.length, self.offset)
+
+
+@dataclass
+class Matched:
+    """kept + refused + repeated = lines. An item of `places` has one line; one of `torn` has several that differ."""
+
+    lines: int = 0
+    places: dict[int, Place] = field(default_factory=dict[int, Place])
+    torn: dict[int, Place] = field(default_factory=dict[int, Place])
+    repeated: int = 0
+    unreadable: Counter[str] = field(default_factory=Counter[str])
+    unknown: int = 0
+    refusals: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+    @property
+    def refused(self) -> int:
+        return self.unreadable.total() + self.unknown
+
+    def refuse(self, number: int, reason: str) -> None:
+        if reason == "unknown_item":
+            self.unknown += 1
+        else:
+            self.unreadable[reason] += 1
+        if len(self.refusals) < REFUSALS_KEPT:
+            self.refusals.append((number, reason))
+
+
+class _Head(msgspec.Struct):
+    custom_id: str
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
+
+
+def match(descriptors: list[int], batch_id: UUID, item_count: int) -> Matched:
+    """Over all result files of one batch: an item may be named in each of them."""
+    matched = Matched()
+    for descriptor in descriptors:
+        for offset, length, line in _lines(descriptor):
+            matched.lines += 1
+            number = matched.lines
+            index = _item(line, batch_id, item_count)
+            if isinstance(index, str):
+                matched.refuse(number, index)
+            else:
+                _place(matched, index, Place(descriptor, offset, length, number))
+    return matched
+
+
+def _place(matched: Matched, index: int, place: Place) -> None:
+    known = matched.places.get(index) or matched.torn.get(index)
+    if known is None:
+        matched.places[index] = place
+        return
+    matched.repeated += 1
+    if known.read().rstrip() != place.read().rstrip():
+        matched.places.pop(index, None)
+        matched.torn[index] = known
+
+
+def _lines(descriptor: int) -> Iterator[tuple[int, int, bytes | None]]:
+    """Offset, length and bytes of each line that is not blank; None instead of the bytes of one that is too long."""
+    with os.fdopen(os.dup(descriptor), "rb", buffering=1 << 20) as source:
+        source.seek(0)
+        offset = 0
+        while line := source.readline(MAX_LINE + 1):
+            length = len(line)
+            too_long = length > MAX_LINE
+            while too_long and not line.endswith(b"\n") and (line := source.readline(MAX_LINE + 1)):
+                length += len(line)
+            if too_long or not line.isspace():
+                yield offset, length, None if too_long else line
+            offset += length
+
+
+def _item(line: bytes | None, batch_id: UUID, item_count: int) -> int | str:
+    """The index of the item that a line names, or the reason why it is refused."""
+    if line is None:
+        return "too_long"
+    try:
+        name = _decode_head(line).custom_id
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        name, reason = _name_slowly(line)
+        if name is None:
+            return reason
+    else:
+        if line.count(_ID_KEY) > 1 and _name_slowly(line)[0] is None:
+            return "two_names"
+    found = parse_custom_id(name)
+    if found is None or found[0] != batch_id or found[1] >= item_count:
+        return "unknown_item"
+    return found[1]
+
+
+def _name_slowly(line: bytes) -> tuple[str | None, str]:
+    """For lines that the fast decoder refuses: a half surrogate pair in the answer need not lose the item's name."""
+    if line.startswith(_BOM):
+        return None, "bom"
+    if b"\x00" in line:
+        return None, "nul"
+    try:
+        document = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)
+    except UnicodeDecodeError:
+        return None, "bad_utf8"
+    except RecursionError:
+        return None, "too_deep"
+    except ValueError:
+        return None, "not_json"
+    if not isinstance(document, _Pairs):
+        return None, "not_an_object"
+    names = [value for key, value in document if key == "custom_id"]
+    if len(names) > 1:
+        return None, "two_names"
+    return (names[0], "") if names and isinstance(names[0], str) else (None, "no_name")
+
+
+class _Pairs(list[tuple[str, object]]):
+    """An object as it was written, repeated keys and all."""

@@ -1,0 +1,93 @@
+"""Settle: a batch whose items are all decided is closed, once; then its files at the provider go.
+
+The reservation is settled with what the lines cost, and the lines' usage is compared with the provider's own sum. A
+file that cannot be deleted now is left for a later run.
+"""
+
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from uuid import UUID
+
+from rewrite_batch.collect.batch import Alert, Held, Quota
+from rewrite_batch.collect.doors import Doors
+from rewrite_batch.collect.poll import raise_alerts
+from rewrite_batch.db import Connection, mark_run
+from rewrite_batch.errors import LeaseLost, ProviderUnavailable
+from rewrite_batch.outcomes import BY_REASON
+from rewrite_batch.provider import batches as provider
+from rewrite_batch.provider.client import Client
+from rewrite_batch.queries import query
+from rewrite_batch.settings import Settings
+
+QUOTA_PAUSE_S = 3_600.0
+TOKEN_LIMIT_PAUSE_S = 900.0
+FILES_AT_ONCE = 100
+DELETERS = 4
+
+
+def settle(connection: Connection, held: Held, *, run_id: UUID) -> bool:
+    """False: some item is still undecided, so the batch stays open."""
+    names = {"batch_id": held.batch_id, "lease_token": run_id}
+    with connection.transaction():
+        mark_run(connection, run_id)
+        if connection.execute(query("collect/count_open"), names).fetchone() != (0,):
+            return False
+        connection.execute(query("collect/settle_reservation"), names)
+        closed = connection.execute(query("collect/settle"), names).fetchone()
+        if closed is None:
+            raise LeaseLost(f"batch {held.batch_id} is another run's by now")
+        difference, differs, unpriced = closed
+        alerts: list[Alert] = []
+        if differs:
+            sign = "lines_more" if difference > 0 else "lines_less"
+            alerts.append(Alert("usage_differs", (sign, f"tokens_{abs(difference)}")))
+        if unpriced:
+            alerts.append(Alert("unpriced", (f"lines_{unpriced}",)))
+        raise_alerts(connection, alerts, run_id=run_id, batch_id=held.batch_id)
+    return True
+
+
+def pause(connection: Connection, held: Held, quota: Quota) -> None:
+    """No more of this model until later; and what the provider said its limit is, is remembered with its date."""
+    if quota.token_limit is not None:
+        connection.execute(query("limits/learn"), {"model": held.model, "enqueued_tokens": quota.token_limit})
+    learned = quota.reason == "token_limit_exceeded" and quota.token_limit is not None
+    seconds = TOKEN_LIMIT_PAUSE_S if learned else QUOTA_PAUSE_S
+    connection.execute(query("limits/pause"), {"model": held.model, "seconds": seconds, "reason": quota.reason})
+
+
+def pause_for_items(connection: Connection, held: Held, became: Counter[tuple[str, str]], *, run_id: UUID) -> None:
+    """Single lines may say that the account is out of money: then nothing more of the model is sent for a while."""
+    for reason in {reason for _, reason in became if BY_REASON[reason].kind == "quota"}:
+        raise_alerts(connection, [Alert(reason)], run_id=run_id, batch_id=held.batch_id)
+        pause(connection, held, Quota(reason))
+
+
+def delete_settled(connection: Connection, doors: Doors, settings: Settings) -> tuple[int, int]:
+    """Files of settled batches, of this run and of earlier ones that could not. How many are gone, how many left."""
+    rows = connection.execute(query("collect/files_left"), {"limit": FILES_AT_ONCE}).fetchall()
+    deleted = left = 0
+    with ThreadPoolExecutor(DELETERS) as pool:
+        going: list[tuple[UUID, int, Future[bool]]] = []
+        for batch_id, base_url, *named in rows:
+            client = doors.to(base_url)
+            if client is not None:
+                ids = [file_id for file_id in named if file_id]
+                going.append((batch_id, len(ids), pool.submit(delete_files, client, ids, base_s=settings.retry_base_s)))
+        for batch_id, count, gone in going:
+            if gone.result():
+                connection.execute(query("reconcile/mark_files_deleted"), {"batch_id": batch_id})
+                deleted += count
+            else:
+                left += count
+    return deleted, left
+
+
+def delete_files(client: Client, file_ids: list[str], *, base_s: float) -> bool:
+    """True when none of them is at the provider any more."""
+    with suppress(ProviderUnavailable):
+        for file_id in file_ids:
+            provider.delete_file(client, file_id, base_s=base_s)
+        return True
+    return False

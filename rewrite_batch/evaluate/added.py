@@ -1,0 +1,70 @@
+"""A complaint that the original does not make: `Also, your shoes are in the way.` Fired rules go out.
+
+Only a statement counts that begins with a word for "also", speaks of the reader, asks for nothing, and shares no word
+with an original in the same language: what cannot be compared is not judged.
+"""
+
+import numpy as np
+import polars as pl
+
+from rewrite_batch.evaluate.chars import Ints
+from rewrite_batch.evaluate.tables import fired
+from rewrite_batch.evaluate.text import Text, read, sentences_of
+
+ALSO = {
+    "en": ("also", "and another thing", "on top of that", "on top of this", "plus", "besides", "in addition",
+           "moreover", "furthermore", "what s more", "by the way", "another thing", "and also", "oh and"),
+    "es": ("además", "también", "por otro lado", "aparte", "por cierto", "encima", "y otra cosa"),
+    "de": ("außerdem", "ausserdem", "zudem", "übrigens", "und noch etwas", "dazu kommt"),
+    "fr": ("de plus", "en plus", "par ailleurs", "d ailleurs", "et puis", "aussi", "autre chose"),
+    "pt": ("além disso", "também", "aliás", "por falar nisso", "e mais uma coisa", "fora isso"),
+    "it": ("inoltre", "in più", "per di più", "tra l altro", "e un altra cosa", "a proposito"),
+    "nl": ("bovendien", "daarnaast", "trouwens", "ook", "verder", "en nog iets"),
+    "pl": ("poza tym", "ponadto", "w dodatku", "oprócz tego", "a poza tym", "do tego"),
+    "tr": ("ayrıca", "bir de", "üstelik", "bunun yanında", "bu arada"),
+    "ru": ("кроме того", "к тому же", "еще", "а еще", "и еще", "также", "кстати", "вдобавок"),
+    "sv": ("dessutom", "förresten", "också", "och en sak till", "sen så"),
+    "vi": ("ngoài ra", "hơn nữa", "thêm nữa", "với lại", "à mà"),
+    "id": ("selain itu", "lagi pula", "juga", "oh ya", "ngomong ngomong"),
+    "zh": ("另外", "还有", "而且", "此外", "再说", "顺便"),
+    "ja": ("それに", "また", "それから", "あと", "さらに", "ちなみに"),
+    "ko": ("그리고", "게다가", "또", "또한", "참고로", "그 외에"),
+    "hi": ("इसके अलावा", "साथ ही", "और हाँ", "ऊपर से"),
+    "ar": ("كما ان", "ايضا", "بالاضافه الى ذلك", "علاوه على ذلك", "وبالمناسبه", "بالاضافة الى ذلك", "علاوة على ذلك"),
+    "th": ("นอกจากนี้", "อีกอย่าง", "แล้วก็", "อีกเรื่อง"),
+}  # fmt: skip
+ASKS = ("@softener", "@request", "@greeting", "@question", "@apology", "@self", "@boundary")
+UNSPACED = ("zh", "ja", "th")
+
+
+def added_complaints(frame: pl.DataFrame, text: Text, marked: pl.DataFrame, source: Ints) -> pl.DataFrame:
+    """`frame` has row and original_text."""
+    sentences = sentences_of(text)
+    number = text.sentence[sentences.first]
+    begins = np.zeros(number.size, bool)
+    for language, words in ALSO.items():
+        these = np.flatnonzero((text.language[sentences.row] == language) & (source[sentences.row] == language))
+        if these.size:
+            starts = sentences.strings.gather(these).str.contains(
+                rf"^(?:{'|'.join(words)})" + ("" if language in UNSPACED else r"(?: |$)")
+            )
+            begins[these[starts.to_numpy()]] = True
+    reader = marked.filter(pl.col("code") == "@reader")["sentence"].to_numpy()
+    asks = marked.filter(pl.col("code").is_in(ASKS))["sentence"].to_numpy()
+    which = np.flatnonzero(begins & np.isin(number, reader) & ~np.isin(number, asks) & ~text.asks[number])
+    rows = sentences.row[which]
+    originals = read(frame["original_text"].gather(rows), text.language[rows]).rows.to_list()
+    new = [
+        not shares(sentence, original, str(text.language[row]))
+        for sentence, original, row in zip(sentences.strings.gather(which).to_list(), originals, rows, strict=True)
+    ]
+    return fired(pl.DataFrame({"row": rows[np.array(new, bool)]}), "new_fact", "added_complaint")
+
+
+def shares(sentence: str, original: str, language: str) -> bool:
+    """Whether a longer word, or two characters of a script without spaces, stands in both."""
+    if language in UNSPACED:
+        pairs = {sentence[i : i + 2] for i in range(len(sentence) - 1)}
+        return sum(pair in original for pair in pairs if " " not in pair) >= 3
+    stems = {word[:5] for word in sentence.split() if len(word) >= 5}
+    return any(f" {stem}" in original for stem in stems)

@@ -1,0 +1,200 @@
+"""Profanity and slurs in disguise: masked (f*ck), leetspeak (sh1t), spaced (s h i t), stretched (fuuuck), look-alikes
+of another script. Invisible characters and wide letters are gone before we get here.
+
+One cheap test finds the rows that could hold such a word; only those are read token by token, and a word counts only as
+a whole, so that Scunthorpe is a town.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+
+from rewrite_batch.evaluate import chars
+from rewrite_batch.evaluate.chars import Ints
+from rewrite_batch.evaluate.hits import Matcher
+from rewrite_batch.evaluate.tables import fired
+from rewrite_batch.evaluate.text import Text
+
+_LEET = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b", "9": "g", "@": "a",
+                       "$": "s", "!": "i", "|": "l", "€": "e", "£": "l", "¡": "i", "+": "t"})  # fmt: skip
+_LEET_L = str.maketrans({"1": "l", "0": "o", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "l"})
+# Letters of other scripts that look Latin.
+_LOOKALIKES = str.maketrans(
+    "аеорсухіјѕԁһкмтвнзԛԝAΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβεικνορτυχѵьгпАВЕКМНОРСТХІЈЅ",
+    "aeopcyxijsdhkmtbhzqwaabezhikmnoptyxabeiknoptuxvbgnabekmhopctxijs",
+)
+_TO_CYRILLIC = str.maketrans("aeopcyxkmtbh3u6", "аеорсухкмтвнзиб")
+_SIGNS = np.zeros(chars.SIZE, bool)
+_SIGNS[[ord(c) for c in "*#%$@!|+€•·_"]] = True
+# Too common as plain words, or names; in disguise there is no doubt.
+_ONLY_DISGUISED = {
+    "en": ("dick", "cock", "ass", "arse", "pussy", "damn", "hell", "piss", "bloody", "prick", "tits", "crap")
+}
+_GREEK = chars.SCRIPTS.index("greek")
+_TOKEN = re.compile(r"[^\s,;:()\[\]{}\"“”«»]+")
+_SPACED_LETTERS = 3
+_MASKED = re.compile(r"[*#%$@•·_-]")
+_ENDINGS = frozenset({"s", "es", "ed", "er", "ers", "ing", "in", "n", "en", "e", "a", "o", "as", "os"})
+_RUN = re.compile(r"(.)\1{2,}")
+
+
+def disguised(frame: pl.DataFrame, text: Text, using: Matcher) -> pl.DataFrame:
+    """`frame` has row and rewritten_text."""
+    read: list[tuple[int, str, str]] = []
+    likely = np.flatnonzero(_likely(text))
+    for row, words_of in zip(likely.tolist(), frame["rewritten_text"].gather(likely).to_list(), strict=True):
+        language = str(text.language[row])
+        words = vocabulary(using, language)
+        if words:
+            read += [(row, *found) for found in sorted(set(readings_of(words_of, words, language)))]
+    shown = pl.DataFrame(read, schema={"row": pl.Int64(), "code": pl.String(), "rule": pl.String()}, orient="row")
+    return fired(shown, pl.col("code"), pl.col("rule"))
+
+
+def _likely(text: Text) -> Ints:
+    """Rows that could hold a disguised word, by what stands side by side in them."""
+    at = chars.clip(text.raw)
+    script = chars.SCRIPT[at]
+    letter = (chars.KIND[at] == chars.LETTER) & (chars.DIGIT[at] < 0) & (script <= _GREEK)
+    digit, sign = chars.DIGIT[at] >= 0, _SIGNS[at]
+    spot = np.zeros(at.size, bool)
+    spot[1:] |= sign[1:] & letter[:-1] & np.r_[(letter | sign)[2:], False]  # f*ck, f**
+    spot[:-1] |= sign[:-1] & letter[1:]  # $hit
+    spot |= _short_word(letter, text.raw == 0x2D)  # sh-t
+    spot[1:] |= (digit[1:] & letter[:-1]) | (letter[1:] & digit[:-1])  # sh1t
+    spot[1:] |= letter[1:] & letter[:-1] & (script[1:] != script[:-1])  # look-alikes
+    fold = text.code
+    triple = np.zeros(fold.size, bool)
+    triple[2:] = (fold[2:] == fold[1:-1]) & (fold[1:-1] == fold[:-2])  # fuuuck
+    rows = np.zeros(text.starts.size, bool)
+    rows[text.raw_row[spot]] = True
+    rows[text.row[triple]] = True
+    rows[_spaced_rows(text)] = True
+    return rows
+
+
+def _short_word(letter: Ints, hyphen: Ints) -> Ints:
+    """A hyphen with one to three letters before it and one to four after."""
+    padded = np.r_[np.zeros(5, bool), letter, np.zeros(5, bool)]
+    at = np.flatnonzero(hyphen) + 5
+    short = padded[at - 1] & padded[at + 1] & ~(padded[at - 2] & padded[at - 3] & padded[at - 4])
+    short &= ~(padded[at + 2] & padded[at + 3] & padded[at + 4] & padded[at + 5])
+    found = np.zeros(letter.size, bool)
+    found[at[short] - 5] = True
+    return found
+
+
+def _spaced_rows(text: Text) -> Ints:
+    """Rows with three words in a row of one letter each, vowel signs aside: s h i t."""
+    at = chars.clip(text.code)
+    base = (text.code != 0x20) & ~chars.MARK[at]
+    start = np.flatnonzero(text.code == 0x20)
+    letters = np.add.reduceat(base.astype(np.int32), start) if start.size else start
+    alone = letters == 1
+    run = np.flatnonzero(alone[2:] & alone[1:-1] & alone[:-2])
+    return text.row[start[run]]
+
+
+class Words:
+    """The single words of a language's profanity and slurs, each with its code and rule."""
+
+    def __init__(self, entries: dict[str, tuple[str, str]]) -> None:
+        self.entries = entries
+        self.by_letter: dict[str, list[str]] = {}
+        for word in entries:
+            self.by_letter.setdefault(word[0], []).append(word)
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+
+@lru_cache(maxsize=256)
+def vocabulary(using: Matcher, language: str) -> Words:
+    entries: dict[str, tuple[str, str]] = {}
+    if language in using.languages:
+        found = using.languages[language]
+        for pattern, index in found.rule_of.select("pattern", "rule").iter_rows():
+            rule, word = using.rules[int(index)], str(pattern).strip(" ")
+            if rule.code in {"vulgarity", "slur"} and len(word) >= 3 and " " not in word:
+                entries.setdefault(word, (rule.code, f"disguised:{rule.rule}"))
+    for word in _ONLY_DISGUISED.get(language, ()):
+        entries.setdefault(word, ("vulgarity", "disguised:plain"))
+    return Words(entries)
+
+
+def readings_of(text: str, words: Words, language: str) -> list[tuple[str, str]]:
+    found = [words.entries[word] for word in _spaced(text, language) if word in words.entries]
+    for token in _TOKEN.findall(text):
+        if token.isascii() and token.isalpha() and not _RUN.search(token):
+            continue
+        bare = token.strip(".,!?…'’-–—")
+        found += [words.entries[word] for word in _readings(bare, language) if word in words.entries]
+        found += _unmasked(token.strip(".,?…'’"), words, language)
+    return found
+
+
+def _spaced(text: str, language: str) -> list[str]:
+    """Single letters in a row, with or without the first or last one, which may be a word of its own."""
+    found: list[str] = []
+    run: list[str] = []
+    for token in [*re.split(r"[\s.\-_*,'’!?।…]+", text), ""]:
+        if token and sum(not unicodedata.category(c).startswith("M") for c in token) == 1 and token[0].isalpha():
+            run.append(_low(token, language))
+            continue
+        if len(run) >= _SPACED_LETTERS:
+            found += ["".join(run), "".join(run[1:]), "".join(run[:-1]), "".join(run[1:-1])]
+        run = []
+    return [word for word in found if len(word) >= _SPACED_LETTERS]
+
+
+def _readings(token: str, language: str) -> list[str]:
+    """What a token may stand for, apart from itself: the plain word was looked for already."""
+    low = _low(token, language)
+    readings: list[str] = []
+    if (
+        re.search(r"[0-9@$!|€£+]", low)
+        and sum(c.isalpha() for c in low) >= 2
+        and not re.fullmatch(r"\d+[^\W\d]{1,2}", low)
+    ):
+        readings += [low.translate(_LEET), low.translate(_LEET_L)]
+    if re.search(r"[a-zäöüß]", low) and re.search(r"[а-яёіјѕα-ω]", low):
+        readings += [low.translate(_LOOKALIKES), low.translate(_TO_CYRILLIC)]
+    for word in [low, *readings]:
+        if _RUN.search(word):
+            readings += [_RUN.sub(r"\1", word), _RUN.sub(r"\1\1", word)]
+    return [reading for reading in readings if reading != low]
+
+
+def _unmasked(token: str, words: Words, language: str) -> list[tuple[str, str]]:
+    """A masked word has its first letter, two letters at least, and one mask a letter."""
+    low = _low_kept(token.lower(), language)
+    shown = sum(c.isalpha() for c in low)
+    masks = len(low) - shown
+    if masks == 0 or shown < 2 or masks > shown + 1 or not low[0].isalpha() or not _MASKED.search(low):
+        return []
+    return [words.entries[word] for word in words.by_letter.get(low[0], []) if _fits(low, word)]
+
+
+def _fits(masked: str, word: str) -> bool:
+    """`f**king` is `fuck` with an ending."""
+    rest = masked[len(word) :]
+    if len(masked) < len(word) or (rest and rest not in _ENDINGS):
+        return False
+    return all(c == w or not c.isalpha() for c, w in zip(masked, word, strict=False)) and masked[: len(word)] != word
+
+
+def _low_kept(token: str, language: str) -> str:
+    return "".join(_low(c, language) if c.isalpha() else c for c in token)
+
+
+def _low(token: str, language: str) -> str:
+    """Folded as normalised text is, signs kept."""
+    plain = "".join(c for c in token if c.isalnum() or c in "@$!|€£+" or unicodedata.category(c)[0] == "M")
+    if plain.isascii():
+        return plain.lower()
+    return (
+        "".join(chr(int(chars.FOLD[min(ord(c), chars.SIZE - 1)])) for c in plain) if language != "tr" else plain.lower()
+    )

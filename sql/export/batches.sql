@@ -1,0 +1,36 @@
+-- One day of batches with their reservations, by the time they were planned. Reads only.
+SELECT
+    b.batch_id,
+    b.run_id,
+    b.environment,
+    b.state,
+    b.provider,
+    b.model,
+    b.prompt_version,
+    b.policy_version,
+    b.execution_mode,
+    b.lane,
+    b.source_locale,
+    b.target_locale,
+    b.item_count,
+    b.estimated_input_tokens,
+    b.estimated_output_tokens,
+    b.input_bytes,
+    b.provider_batch_id,
+    b.provider_status,
+    t.state,
+    t.reserved_tokens,
+    t.reserved_usd,
+    t.settled_tokens,
+    t.settled_usd,
+    b.planned_at AT TIME ZONE 'UTC',
+    b.uploaded_at AT TIME ZONE 'UTC',
+    b.create_sent_at AT TIME ZONE 'UTC',
+    b.submitted_at AT TIME ZONE 'UTC',
+    b.finished_at AT TIME ZONE 'UTC',
+    b.settled_at AT TIME ZONE 'UTC',
+    b.abandoned_at AT TIME ZONE 'UTC',
+    b.files_deleted_at AT TIME ZONE 'UTC'
+FROM rewrite_batches AS b
+LEFT JOIN token_reservations AS t ON b.batch_id = t.batch_id
+WHERE b.planned_at >= %(since)s AND b.planned_at < %(until)s

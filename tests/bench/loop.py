@@ -1,0 +1,172 @@
+"""The straightforward way: one candidate after the other, in plain Python, to the same verdicts as evaluate.
+
+It is the benchmark's other side, and an oracle: a test compares the two. What evaluate itself does row by row (reading
+a disguised word, comparing a fact with the original) is shared.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+from rewrite_batch.contracts.locale import normalise_locale
+from rewrite_batch.contracts.values import WARNINGS
+from rewrite_batch.evaluate import added, facts, guards, names, obfuscation
+from rewrite_batch.evaluate.hits import Matcher, matcher
+from rewrite_batch.evaluate.intents import ENOUGH, LOST_WORDS
+from rewrite_batch.evaluate.stems import excuses
+from tests.bench.loop_language import foreign
+from tests.bench.loop_rules import Hit, Scene, Terms, find, fire
+from tests.bench.loop_text import Read, read, sentences
+
+_OF = {kind: "".join(c for c in map(chr, range(0x3000)) if unicodedata.category(c).startswith(kind))
+       for kind in ("Lu", "Ll", "N")}  # fmt: skip
+_CAPITAL = re.compile(rf"[{re.escape(_OF['Ll'] + _OF['N'])},;)]\s+[{_OF['Lu']}][{_OF['Ll']}]{{2,}}")
+_LAST_NAME = re.compile(rf"[{_OF['Lu']}][{_OF['Ll']}]+$")
+_GIVEN = re.compile(names.GIVEN_PATTERN)
+_GUARDS = [re.compile(pattern) for pattern in guards.BY_SIGN.values()]
+_LEAKS = [re.compile(pattern) for pattern in guards.BY_WORD.values()]
+_HIDDEN = re.compile(guards.HIDDEN)
+_UNSPACED = {"zh", "ja", "th", "yue", "lo", "km", "my"}
+
+
+class Loop:
+    def __init__(self, using: Matcher) -> None:
+        self.using = using
+        self.terms = {name: Terms(language) for name, language in using.languages.items()}
+        only = matcher(using.packs, frozenset(facts.KINDS))
+        self.fact_terms = {name: Terms(language) for name, language in only.languages.items()}
+
+    def judge(self, row: dict[str, Any]) -> dict[str, Any]:
+        if row["rewritten_text"] is None or row["output_language"] is None:
+            return {"violations": [], "schema_valid": False, "intent_preserved": "pass", "kept": False}
+        target = row["target_locale"]
+        text = read(row["rewritten_text"], target)
+        hits = find(text, self.terms[target], self.using, target) if target in self.terms else []
+        codes = fire(Scene(hits, text, row["power_mode"], target))
+        if _primary(row["output_language"]) != target or foreign(text, target):
+            codes.add("non_target_locale")
+        codes |= {code for code, _ in self._disguised(row, target)}
+        if self._new_values(row, text, hits) or _new_address(row) or self._new_name(row) or _added(row, text, hits):
+            codes.add("new_fact")
+        if any(leak.search(row["rewritten_text"]) for leak in _LEAKS):
+            codes.add("preference_disclosure")
+        valid = not _is_no_message(row, text, hits)
+        intent = _intent(row, text, hits) if target in self.terms else "pass"
+        hard = bool(codes - WARNINGS)
+        return {
+            "violations": sorted(codes),
+            "schema_valid": valid,
+            "intent_preserved": intent,
+            "kept": valid and not hard and intent != "fail",
+        }
+
+    def _disguised(self, row: dict[str, Any], target: str) -> list[tuple[str, str]]:
+        words = obfuscation.vocabulary(self.using, target)
+        return obfuscation.readings_of(row["rewritten_text"], words, target) if words else []
+
+    def _facts(self, text: Read, hits: list[Hit]) -> set[tuple[str, str]]:
+        words = [hit for hit in hits if hit.code in facts.KINDS]
+        longest = [
+            hit for hit in words
+            if not any(o.code == hit.code and o.first <= hit.first and o.last >= hit.last
+                       and o.last - o.first > hit.last - hit.first for o in words)
+        ]  # fmt: skip
+        found = {(facts.KINDS[hit.code], hit.value) for hit in longest if hit.value}
+        found |= {("number", str(int(run[:9]))) for run in re.findall(r"[0-9]+", text.norm)}
+        return {fact for fact in found if fact != ("number", "1")}
+
+    def _new_values(self, row: dict[str, Any], text: Read, hits: list[Hit]) -> bool:
+        source, target, original = row["source_locale"], row["target_locale"], row["original_text"]
+        if source not in self.terms:
+            return False
+        stated = {fact for fact in self._facts(text, hits) if fact[0] != "daypart"}
+        if not stated:
+            return False
+        said: set[tuple[str, str]] = set()
+        for language in (source, target):
+            known = read(original, language)
+            terms = self.fact_terms.get(language)
+            said |= self._facts(known, find(known, terms, self.using, language) if terms else [])
+        known_values = facts.values_of(self.using)
+        normal = read(original, source).norm
+        for kind, value in stated - said:
+            expressible = (source, kind, value) in known_values or (value.isdigit() and int(value) > facts.LAST_WORD)
+            excused = source != target and excuses(source, kind, value, normal)
+            if expressible and not excused and not facts.covered(kind, value, said, original):
+                return True
+        return False
+
+    def _new_name(self, row: dict[str, Any]) -> bool:
+        target, text = row["target_locale"], row["rewritten_text"]
+        if target in names.WITHOUT_CAPITALS:
+            return False
+        found = _GIVEN.findall(text) + ([] if target == "de" else _CAPITAL.findall(text))
+        for token in found:
+            match = _LAST_NAME.search(token)
+            if match is None:
+                continue
+            listed = names.listed(read(match[0], target).norm, *names.vocabulary(self.using, target))
+            if not listed and not names.stands_in(match[0], row["original_text"], row["source_locale"], target):
+                return True
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _primary(tag: str) -> str:
+    try:
+        return normalise_locale(tag)
+    except ValueError:
+        return ""
+
+
+def _new_address(row: dict[str, Any]) -> bool:
+    text, original = row["rewritten_text"], row["original_text"].lower()
+    if not any(sign in text for sign in facts.ADDRESS_SIGNS):
+        return False
+    return any(found.strip(" .,!?)\n").lower() not in original for found in re.findall(facts.ADDRESS, text))
+
+
+def _added(row: dict[str, Any], text: Read, hits: list[Hit]) -> bool:
+    target = row["target_locale"]
+    if row["source_locale"] != target or target not in added.ALSO:
+        return False
+    ending = "" if target in added.UNSPACED else r"(?: |$)"
+    begins = re.compile(rf"^(?:{'|'.join(added.ALSO[target])}){ending}")
+    for start, sentence in sentences(text):
+        number = text.sentence[start]
+        codes = {hit.code for hit in hits if hit.sentence == number}
+        states = "@reader" in codes and not codes.intersection(added.ASKS) and number not in text.asks
+        if not states or not begins.search(sentence):
+            continue
+        if not added.shares(sentence, read(row["original_text"], target).norm, target):
+            return True
+    return False
+
+
+def _is_no_message(row: dict[str, Any], text: Read, hits: list[Hit]) -> bool:
+    words, original = row["rewritten_text"], row["original_text"]
+    if any(each.search(words) for each in _GUARDS) or _HIDDEN.search(words):
+        return True
+    if len(words) > 800 + len(original) * 6:
+        return True
+    split = text.norm.strip(" ").split(" ")
+    if len(text.norm) > 120 and len(split) >= 24 and len(set(split)) * 4 < len(split):
+        return True
+    soft = text.asks or any(hit.code in {"@softener", "@request", "@greeting", "@question"} for hit in hits)
+    near = abs(len(words) - len(original)) <= 8 and len(words) >= 20
+    return bool(not soft and near and read(original, row["target_locale"]).norm == text.norm)
+
+
+def _intent(row: dict[str, Any], text: Read, hits: list[Hit]) -> str:
+    codes = {hit.code for hit in hits}
+    full = bool(text.asks or codes.intersection(ENOUGH[row["intent"]]))
+    if "@refusal" in codes:
+        return "fail"
+    greets = {hit.sentence for hit in hits if hit.code == "@greeting"}
+    outside = [text.norm[i] != " " and text.sentence[i] not in greets for i in range(len(text.norm))]
+    if row["target_locale"] in _UNSPACED:
+        lost = sum(outside) <= LOST_WORDS * 3
+    else:
+        lost = sum(o and text.norm[i - 1] == " " for i, o in enumerate(outside)) <= LOST_WORDS
+    return "fail" if lost and not full else "pass" if full else "warn"

@@ -1,0 +1,117 @@
+"""Doctor: one line a check, ok or what to do; every check against the real thing."""
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from pydantic import SecretStr
+
+from rewrite_batch.errors import ConfigurationError
+from rewrite_batch.simulator.process import running_simulator
+from rewrite_batch.submit.spool import SpoolWriter
+from tests.commands.conftest import Run
+
+KEY = "sk-doctor-canary"
+CHECKS = ["settings", "database", "migrations", "role", "clock", "server log", "certificates", "spool", "provider"]
+
+
+def checks(output: str) -> dict[str, dict[str, Any]]:
+    return {check["check"]: check for check in json.loads(output)["checks"]}
+
+
+def test_everything_in_order_is_ok_line_by_line(run: Run, migrated: dict[str, str], tmp_path: Path) -> None:
+    with running_simulator(tmp_path / "simulator", KEY) as simulator:
+        settings = {
+            **migrated,
+            "OPENAI_API_KEY": KEY,
+            "REWRITE_BATCH_PROVIDER_BASE_URL": simulator.base_url,
+            "REWRITE_BATCH_SPOOL_DIR": str(tmp_path / "spool"),
+        }
+        done = run("doctor", **settings)
+        as_json = run("doctor", "--json", **settings)
+    assert done.returncode == as_json.returncode == 0, done.stdout
+    assert [line[5:18].strip() for line in done.stdout.splitlines()] == CHECKS
+    assert {name for name, check in checks(as_json.stdout).items() if check["state"] == "fail"} == set()
+    assert KEY not in done.stdout + as_json.stdout
+    assert (tmp_path / "spool").stat().st_mode & 0o777 == 0o700
+
+
+def test_nothing_set_says_what_to_set(run: Run) -> None:
+    done = run("doctor")
+    assert done.returncode == 2
+    assert "DATABASE_URL is not set" in done.stdout
+    assert "OPENAI_API_KEY is not set" in done.stdout
+
+
+def test_a_bad_setting_is_one_failed_line_and_the_rest_still_runs(run: Run) -> None:
+    done = run("doctor", "--json", REWRITE_BATCH_SPOLDIR="x")
+    found = checks(done.stdout)
+    assert list(found) == CHECKS
+    assert "did you mean REWRITE_BATCH_SPOOL_DIR" in found["settings"]["says"]
+
+
+def test_pending_migrations_are_named(run: Run, empty_database: SecretStr) -> None:
+    done = run("doctor", "--json", DATABASE_URL=empty_database.get_secret_value())
+    assert "rewrite-batch migrate" in checks(done.stdout)["migrations"]["says"]
+    assert checks(done.stdout)["migrations"]["state"] == "fail"
+
+
+def test_a_login_without_a_role_is_told_which_to_grant(run: Run, server: str, database: SecretStr) -> None:
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE ROLE doctor_login LOGIN PASSWORD 'x'"))
+        try:
+            url = make_conninfo(database.get_secret_value(), user="doctor_login", password="x")
+            without = checks(run("doctor", "--json", DATABASE_URL=url).stdout)
+            admin.execute("GRANT rewrite_worker TO doctor_login")
+            with_role = checks(run("doctor", "--json", DATABASE_URL=url).stdout)
+        finally:
+            admin.execute("DROP ROLE doctor_login")
+    assert "GRANT rewrite_worker TO doctor_login" in without["role"]["says"]
+    assert with_role["role"] | {"state": "ok", "says": "doctor_login has rewrite_worker"} == with_role["role"]
+    assert with_role["migrations"]["state"] == "ok"
+
+
+def test_a_spool_that_others_can_enter_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "spool").mkdir(mode=0o755)
+    done = run("doctor", "--json", REWRITE_BATCH_SPOOL_DIR=str(tmp_path / "spool"))
+    assert "closed to others" in checks(done.stdout)["spool"]["says"]
+    (tmp_path / "file").write_text("")
+    done = run("doctor", "--json", REWRITE_BATCH_SPOOL_DIR=str(tmp_path / "file"))
+    assert "set REWRITE_BATCH_SPOOL_DIR" in checks(done.stdout)["spool"]["says"]
+
+
+def test_a_spool_that_is_a_link_is_refused_as_its_writer_does(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "private")
+    done = run("doctor", "--json", REWRITE_BATCH_SPOOL_DIR=str(tmp_path / "link"))
+    found = checks(done.stdout)["spool"]
+    assert (found["state"], found["exit_code"], "is a link" in found["says"]) == ("fail", 2, True)
+    with pytest.raises(ConfigurationError):
+        SpoolWriter(tmp_path / "link", uuid4())
+
+
+def test_missing_certificates_are_told_with_the_package_to_install(run: Run, tmp_path: Path) -> None:
+    missing = {"SSL_CERT_FILE": str(tmp_path / "none.pem"), "SSL_CERT_DIR": str(tmp_path / "none")}
+    assert "ca-certificates" in checks(run("doctor", "--json", **missing).stdout)["certificates"]["says"]
+
+
+def test_the_provider_is_asked_for_real(run: Run, tmp_path: Path) -> None:
+    with running_simulator(tmp_path / "simulator", KEY) as simulator:
+        reach = {"REWRITE_BATCH_PROVIDER_BASE_URL": simulator.base_url}
+        wrong = checks(run("doctor", "--json", OPENAI_API_KEY="sk-wrong-canary", **reach).stdout)["provider"]
+        simulator.arm({"operation": "batches.list", "kind": "html"})
+        html = checks(run("doctor", "--json", OPENAI_API_KEY=KEY, **reach).stdout)["provider"]
+        fault = simulator.arm({"operation": "batches.list", "kind": "status", "code": 503})
+        busy = checks(run("doctor", "--json", OPENAI_API_KEY=KEY, **reach).stdout)["provider"]
+        assert simulator.fired(fault) == 1
+    gone = checks(run("doctor", "--json", OPENAI_API_KEY=KEY, **reach).stdout)["provider"]
+    assert (wrong["exit_code"], "check OPENAI_API_KEY" in wrong["says"]) == (2, True)
+    assert html["state"] == "fail"
+    assert (busy["exit_code"], busy["says"]) == (75, "the provider answered 503")
+    assert (gone["exit_code"], "cannot be reached" in gone["says"]) == (75, True)
+    assert "sk-wrong" not in str(wrong)

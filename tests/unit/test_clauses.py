@@ -1,0 +1,26 @@
+"""Each clause of the contract that this program answers for has a test, and the test is there."""
+
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+SECTIONS = ("6.1", "6.2.1", "6.2.2", "6.2.3", "6.2.4", "6.3", "6.4", "7", "8", "8.4", "9", "10", "12", "17")
+ROW = re.compile(r"^\| ([0-9.]+) [^|]+ \| (.+) \|$", re.MULTILINE)
+
+
+def rows() -> list[tuple[str, list[str]]]:
+    return [
+        (section, re.findall("`(.+?)`", names)) for section, names in ROW.findall((TESTS / "README.md").read_text())
+    ]
+
+
+def test_every_section_has_its_tests() -> None:
+    assert {section for section, names in rows() if names} == set(SECTIONS)
+
+
+def test_every_test_that_is_named_exists_once() -> None:
+    there = re.findall(
+        r"^def (test_\w+)", "\n".join(file.read_text() for file in TESTS.rglob("test_*.py")), re.MULTILINE
+    )
+    named = {name for _, names in rows() for name in names}
+    assert [name for name in sorted(named) if there.count(name) != 1] == []
