@@ -22,6 +22,7 @@ from tests.crash.test_collect_kill import check_the_end, results_wait
 from tests.crash.world import COLLECT, World, wait_until
 
 WRITE = "rewrite_batch.collect.apply:write"
+DECIDE = "rewrite_batch.collect.apply:decide"
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_a_session_that_ends_in_the_middle_of_the_copy_leaves_nothing(world: Wor
 
 
 def test_the_session_that_reads_ahead_may_end_too(world: World) -> None:
-    run = stopped_at(world, Point(WRITE, "before", 0, "SIGSTOP"))
+    run = stopped_at(world, Point(DECIDE, "before", 0, "SIGSTOP"))  # the first stretch is read, the second is not
     assert run is not None
     end_sessions(world, "query LIKE '%original_text%'")
     ends_as_a_passing_condition(world, run)
