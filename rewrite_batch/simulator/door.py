@@ -36,7 +36,7 @@ class Door:
             self._socket.close()
             self._socket = _bound(self.host, self.port)
             self.closings += 1
-            self._drop_connections()
+            await self._drop_connections()
         if self._reopening is not None:
             self._reopening.cancel()
         self._reopening = asyncio.create_task(self._reopen(seconds)) if seconds is not None else None
@@ -45,11 +45,14 @@ class Door:
         await asyncio.sleep(seconds)
         await self.open()
 
-    def _drop_connections(self) -> None:
+    async def _drop_connections(self) -> None:
+        """Until they are gone: a client that still thinks it is connected would see a reset, not a refusal."""
         server = self._runner.server
-        for connection in list(server.connections) if server else []:
-            if connection.transport is not None:
-                connection.transport.close()
+        dropped = [one.transport for one in server.connections if one.transport is not None] if server else []
+        for transport in dropped:
+            transport.abort()
+        while server and any(one.transport in dropped for one in server.connections):
+            await asyncio.sleep(0)
 
 
 def _bound(host: str, port: int) -> socket.socket:

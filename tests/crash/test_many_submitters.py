@@ -77,7 +77,7 @@ def test_eight_submitters_killed_at_random_send_every_unit_once(new: Worlds) -> 
         assert killed >= JOBS // 1000
         world.recover()
         assert world.statuses() == {"batch_submitted": JOBS}
-        assert world.billed()[1] == JOBS
+        assert world.billed()[1] + never_ran(world) == JOBS
         world.check(at_rest=True)
 
 
@@ -90,8 +90,23 @@ def test_submitters_that_take_over_from_others_still_alive_send_every_unit_once(
         submitted, poison = world.statuses()["batch_submitted"], poisoned(world)
         assert submitted + len(poison) == JOBS // 10
         assert all(claims >= 10 for claims in poison), "a unit is poison after ten claims in vain, not before"
-        assert world.billed()[1] == submitted
+        assert world.billed()[1] + never_ran(world) == submitted
         world.check(at_rest=True)
+
+
+def never_ran(world: World) -> int:
+    """Units of batches that came to the provider after a run, killed since, had deleted their file.
+
+    Here no grace lies between a create and the look for it, so this can happen. Such a batch fails as a whole, and
+    collect sends its units again: `test_provider_faults` has it as a test of its own.
+    """
+    state = world.simulator.state()
+    gone = {file["id"] for file in state["files"] if file["gone"] is not None}
+    failed = [b["id"] for b in state["batches"] if b["status"] == "failed" and b["input_file_id"] in gone]
+    query = "SELECT coalesce(sum(item_count), 0)::int FROM rewrite_batches WHERE provider_batch_id = ANY(%s)"
+    row = world.connection.execute(query, [failed]).fetchone()
+    assert row is not None
+    return row[0]
 
 
 def poisoned(world: World) -> list[int]:

@@ -105,6 +105,22 @@ def test_a_create_that_arrives_after_we_gave_up_finds_no_file_and_bills_nothing(
     assert (late["status"], ours["status"]) == ("failed", "completed")
 
 
+def test_a_create_that_arrives_when_its_file_is_gone_and_is_then_adopted_goes_out_again(world: World) -> None:
+    """Whoever deleted the file died before it gave the batch up: the next run finds the batch, which cannot run."""
+    world.enqueue(3)
+    with fault(world, CREATE, "late_create", seconds=60):
+        assert world.submit().code == 75
+    world.age()
+    assert world.submit(Point("rewrite_batch.reconcile.ledger:abandon", "before", 0)).was_killed
+    world.simulator.advance(61)
+    world.recover()
+    assert world.batch_states() == ["submitted"], "the late batch was not adopted"
+    assert world.billed() == (0, 0)
+    world.bring_home()
+    assert world.statuses() == {"completed": 3}
+    assert world.billed() == (1, 3)
+
+
 def test_a_late_create_whose_file_could_not_be_deleted_is_cancelled_before_it_runs(world: World) -> None:
     world.enqueue(3)
     with fault(world, CREATE, "late_create", seconds=60):
