@@ -21,9 +21,11 @@ _FILE = Path(__file__).parent / "words" / "common.tsv"
 RUN = 3  # words of another language, net, in one run
 WHOLE = 2  # enough where no word of the row is certainly of the target
 CASED = 0x590  # scripts with capitals are before
-_LATIN = chars.SCRIPTS.index("latin")
 _SPACE = 0x20
-_RARE = [ord(c) for c in "qwx"]  # letters of the basic alphabet that Turkish lacks
+# Letters that some Latin alphabet lacks: all with accents, and three that Turkish does not have.
+_LIKELY: Ints = chars.SCRIPTS.index("latin") == chars.SCRIPT
+_LIKELY[:0x80] = False
+_LIKELY[[ord(c) for c in "qwx"]] = True
 # A word is known by the sum of its characters, each times the number of its place: one array operation for all words.
 _LONGEST = 40
 _PLACES: Ints = np.random.default_rng(7).integers(1, 2**63, _LONGEST, dtype=np.uint64) | np.uint64(1)
@@ -102,31 +104,32 @@ def given_away(text: Text, targets: Ints) -> Ints:
 
 def _values(text: Text, start: Ints, targets: Ints) -> Ints:
     value = np.zeros(start.size, np.int32)
-    target = targets[text.row[start]]
+    languages, number = np.unique(targets, return_inverse=True)
+    target = number[text.row[start]]
     keys = _keys(text.code, start)
-    script = chars.SCRIPT[chars.clip(text.code[np.minimum(start + 1, text.code.size - 1)])]
-    for language in np.unique(target):
-        these = np.flatnonzero(target == language)
-        known, worth = _table(str(language))
-        place = np.minimum(np.searchsorted(known, keys[these]), known.size - 1)
-        value[these] = np.where(known[place] == keys[these], worth[place], 0)
+    for place, language in enumerate(languages.tolist()):
+        these = np.flatnonzero(target == place)
+        known, worth = _table(language)
+        found = np.minimum(np.searchsorted(known, keys[these]), known.size - 1)
+        value[these] = np.where(known[found] == keys[these], worth[found], 0)
         if language in UNSPACED:  # words are not told apart, but what stands between two spaces is the target's
-            own = [chars.SCRIPTS.index(name) for name in SCRIPTS_OF[str(language)]]
-            value[these[np.isin(script[these], own)]] = -1
-    strange = _strange_letters(text, targets)
+            own = [chars.SCRIPTS.index(name) for name in SCRIPTS_OF[language]]
+            first = text.code[np.minimum(start[these] + 1, text.code.size - 1)]
+            value[these[np.isin(chars.SCRIPT[chars.clip(first)], own)]] = -1
+    strange = _strange_letters(text, languages.tolist(), number)
     value[np.searchsorted(start, strange, side="right") - 1] = 1
     return value
 
 
-def _strange_letters(text: Text, targets: Ints) -> Ints:
+def _strange_letters(text: Text, languages: list[str], number: Ints) -> Ints:
     """Where a letter stands that the target's alphabet lacks, though the script is right."""
-    likely = np.flatnonzero((text.code >= 0x80) | np.isin(text.code, _RARE))
-    likely = likely[chars.SCRIPT[chars.clip(text.code[likely])] == _LATIN]
-    code, target = text.code[likely], targets[text.row[likely]]
+    likely = np.flatnonzero(_LIKELY[chars.clip(text.code)])
+    code, target = text.code[likely], number[text.row[likely]]
     strange = np.zeros(likely.size, bool)
-    for language in np.unique(target):
+    for place, language in enumerate(languages):
         if language in ALPHABETS:
-            strange |= (target == language) & ~np.isin(code, [ord(c) for c in ALPHABETS[str(language)]])
+            these = np.flatnonzero(target == place)
+            strange[these] = ~np.isin(code[these], [ord(c) for c in ALPHABETS[language]])
     return likely[strange]
 
 

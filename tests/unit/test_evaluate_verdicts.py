@@ -318,3 +318,15 @@ def test_a_neighbour_and_a_clause_left_over_are_told_by_their_words(text: str, t
 )
 def test_titles_quotes_and_names_do_not_give_a_text_away(text: str, target: str) -> None:
     assert "non_target_locale" not in codes(text, target_locale=target)
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("Me cuesta dormir, así que m1erd@, ¿podrías bajar la música?", "es"),
+        ("Мне трудно отдыхать, просто п*здец. Давай подумаем вместе?", "ru"),
+        ("मुझे नींद नहीं आती, भ*नचोद बहुत परेशानी होती है। क्या हम बात कर सकते हैं?", "hi"),
+    ],
+)
+def test_a_disguised_word_takes_the_endings_of_its_rule_in_every_script(text: str, target: str) -> None:
+    assert "vulgarity" in codes(text, target_locale=target)
