@@ -23,7 +23,7 @@ WHOLE = 2  # enough where no word of the row is certainly of the target
 CASED = 0x590  # scripts with capitals are before
 _SPACE = 0x20
 # Letters that some Latin alphabet lacks: all with accents, and three that Turkish does not have.
-_LIKELY: Ints = chars.SCRIPTS.index("latin") == chars.SCRIPT
+_LIKELY: Ints = np.equal(chars.SCRIPT, chars.SCRIPTS.index("latin"))
 _LIKELY[:0x80] = False
 _LIKELY[[ord(c) for c in "qwx"]] = True
 # A word is known by the sum of its characters, each times the number of its place: one array operation for all words.
