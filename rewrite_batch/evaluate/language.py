@@ -17,6 +17,7 @@ from py3langid.langid import (  # pyright: ignore[reportMissingTypeStubs]  it ha
 
 from rewrite_batch.evaluate import chars
 from rewrite_batch.evaluate.chars import Ints
+from rewrite_batch.evaluate.markers import given_away
 from rewrite_batch.evaluate.scripts import FOREIGN_LETTERS, SCRIPTS_OF, WEIGHT
 from rewrite_batch.evaluate.text import Text
 
@@ -119,7 +120,7 @@ def foreign(text: Text, targets: Ints) -> Ints:
     if asked.any():
         bad[asked] = _wrong_words(text, cut, np.flatnonzero(asked), np.where(np.isin(targets, walked()), targets, "en"))
     rows[cut.row[bad]] = True
-    return rows
+    return rows | given_away(text, targets)
 
 
 @lru_cache(maxsize=1)

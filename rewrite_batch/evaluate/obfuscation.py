@@ -36,6 +36,7 @@ _ONLY_DISGUISED = {
 _GREEK = chars.SCRIPTS.index("greek")
 _TOKEN = re.compile(r"[^\s,;:()\[\]{}\"“”«»]+")
 _SPACED_LETTERS = 3
+_SHORTEST_BEGINNING = 4  # a shorter one, with any ending, is too much like other words
 _MASKED = re.compile(r"[*#%$@•·_-]")
 _ENDINGS = frozenset({"s", "es", "ed", "er", "ers", "ing", "in", "n", "en", "e", "a", "o", "as", "os"})
 _RUN = re.compile(r"(.)\1{2,}")
@@ -58,11 +59,12 @@ def _likely(text: Text) -> Ints:
     """Rows that could hold a disguised word, by what stands side by side in them."""
     at = chars.clip(text.raw)
     script = chars.SCRIPT[at]
-    letter = (chars.KIND[at] == chars.LETTER) & (chars.DIGIT[at] < 0) & (script <= _GREEK)
+    any_letter = (chars.KIND[at] == chars.LETTER) & (chars.DIGIT[at] < 0)
+    letter = any_letter & (script <= _GREEK)
     digit, sign = chars.DIGIT[at] >= 0, _SIGNS[at]
     spot = np.zeros(at.size, bool)
-    spot[1:] |= sign[1:] & letter[:-1] & np.r_[(letter | sign)[2:], False]  # f*ck, f**
-    spot[:-1] |= sign[:-1] & letter[1:]  # $hit
+    spot[1:] |= sign[1:] & any_letter[:-1] & np.r_[(any_letter | sign)[2:], False]  # f*ck, f**
+    spot[:-1] |= sign[:-1] & any_letter[1:]  # $hit
     spot |= _short_word(letter, text.raw == 0x2D)  # sh-t
     spot[1:] |= (digit[1:] & letter[:-1]) | (letter[1:] & digit[:-1])  # sh1t
     spot[1:] |= letter[1:] & letter[:-1] & (script[1:] != script[:-1])  # look-alikes
@@ -101,8 +103,9 @@ def _spaced_rows(text: Text) -> Ints:
 class Words:
     """The single words of a language's profanity and slurs, each with its code and rule."""
 
-    def __init__(self, entries: dict[str, tuple[str, str]]) -> None:
+    def __init__(self, entries: dict[str, tuple[str, str]], beginnings: frozenset[str]) -> None:
         self.entries = entries
+        self.beginnings = beginnings  # those that take any ending
         self.by_letter: dict[str, list[str]] = {}
         for word in entries:
             self.by_letter.setdefault(word[0], []).append(word)
@@ -110,28 +113,38 @@ class Words:
     def __bool__(self) -> bool:
         return bool(self.entries)
 
+    def named(self, word: str) -> list[tuple[str, str]]:
+        """The entry that the word is, or the longest that it begins with."""
+        if word in self.entries:
+            return [self.entries[word]]
+        begun = (word[:size] for size in range(len(word) - 1, _SHORTEST_BEGINNING - 1, -1))
+        return [self.entries[start] for start in begun if start in self.beginnings][:1]
+
 
 @lru_cache(maxsize=256)
 def vocabulary(using: Matcher, language: str) -> Words:
     entries: dict[str, tuple[str, str]] = {}
+    beginnings: set[str] = set()
     if language in using.languages:
         found = using.languages[language]
         for pattern, index in found.rule_of.select("pattern", "rule").iter_rows():
             rule, word = using.rules[int(index)], str(pattern).strip(" ")
             if rule.code in {"vulgarity", "slur"} and len(word) >= 3 and " " not in word:
                 entries.setdefault(word, (rule.code, f"disguised:{rule.rule}"))
+                if rule.mode != "word" and len(word) >= _SHORTEST_BEGINNING:
+                    beginnings.add(word)
     for word in _ONLY_DISGUISED.get(language, ()):
         entries.setdefault(word, ("vulgarity", "disguised:plain"))
-    return Words(entries)
+    return Words(entries, frozenset(beginnings))
 
 
 def readings_of(text: str, words: Words, language: str) -> list[tuple[str, str]]:
-    found = [words.entries[word] for word in _spaced(text, language) if word in words.entries]
+    found = [entry for word in _spaced(text, language) for entry in words.named(word)]
     for token in _TOKEN.findall(text):
         if token.isascii() and token.isalpha() and not _RUN.search(token):
             continue
         bare = token.strip(".,!?…'’-–—")
-        found += [words.entries[word] for word in _readings(bare, language) if word in words.entries]
+        found += [entry for word in _readings(bare, language) for entry in words.named(word)]
         found += _unmasked(token.strip(".,?…'’"), words, language)
     return found
 
@@ -175,13 +188,13 @@ def _unmasked(token: str, words: Words, language: str) -> list[tuple[str, str]]:
     masks = len(low) - shown
     if masks == 0 or shown < 2 or masks > shown + 1 or not low[0].isalpha() or not _MASKED.search(low):
         return []
-    return [words.entries[word] for word in words.by_letter.get(low[0], []) if _fits(low, word)]
+    return [words.entries[word] for word in words.by_letter.get(low[0], []) if _fits(low, word, words)]
 
 
-def _fits(masked: str, word: str) -> bool:
+def _fits(masked: str, word: str, words: Words) -> bool:
     """`f**king` is `fuck` with an ending."""
     rest = masked[len(word) :]
-    if len(masked) < len(word) or (rest and rest not in _ENDINGS):
+    if len(masked) < len(word) or (rest and rest not in _ENDINGS and word not in words.beginnings):
         return False
     return all(c == w or not c.isalpha() for c, w in zip(masked, word, strict=False)) and masked[: len(word)] != word
 

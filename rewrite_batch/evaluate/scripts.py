@@ -54,7 +54,25 @@ FOREIGN_LETTERS: dict[str, str] = {
     "tr": "əƏ",
     "hi": "ळऴ",
     "ar": "پچژگکیٹڈڑےہںھۀە",
-    "zh": "".join(map(chr, range(0x3041, 0x30FB))),
+    "zh": "".join(map(chr, range(0x3041, 0x30FB)))
+    + "嘅唔咁㗎冇佢哋喺咗嚟啲嗰噉乜嘢攞啱喎嗌瞓畀",  # Japanese, Cantonese
+    "ja": "你们这吗请谢说话时间门关开对让给谁难过还从为么很吧呢它她没边钟样觉听见现讲该应净扫厨厕",
+}
+# Written without spaces, or by a script that no other known language has.
+UNSPACED = frozenset({"zh", "ja", "ko", "th", "yue"})
+_BASIC = "abcdefghijklmnopqrstuvwxyz"
+# The letters of a Latin alphabet, with those of words that it commonly borrows.
+ALPHABETS: dict[str, str] = {
+    "es": _BASIC + "áéíóúüñªº",
+    "pt": _BASIC + "áéíóúâêôãõàçüªº",
+    "it": _BASIC + "àèéìíîòóùúªº",
+    "fr": _BASIC + "àâæçéèêëîïôœùûüÿñ",
+    "de": _BASIC + "äöüßéèêàçáñ",
+    "nl": _BASIC + "áéíóúäëïöüàèêçñĳûâî",
+    "sv": _BASIC + "åäöéàüèáç",
+    "pl": _BASIC + "ąćęłńóśźżéèü",
+    "tr": _BASIC.translate({ord(c): None for c in "qwx"}) + "çğıöşüâîûé\u0307",
+    "id": _BASIC + "éè",
 }
 # A letter that stands for a syllable or a word weighs as many.
 _WEIGHTS = {"han": 3, "kana": 2, "hangul": 2}

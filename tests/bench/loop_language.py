@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import Any, cast
 
 from rewrite_batch.evaluate import chars, language
-from rewrite_batch.evaluate.scripts import FOREIGN_LETTERS, SCRIPTS_OF, WEIGHT
+from rewrite_batch.evaluate.markers import CASED, RUN, WHOLE, values
+from rewrite_batch.evaluate.scripts import ALPHABETS, FOREIGN_LETTERS, SCRIPTS_OF, UNSPACED, WEIGHT
 from tests.bench.loop_text import DIGIT, KIND, SCRIPT, Read, clip
 
 _WEIGHT: list[int] = WEIGHT.tolist()
@@ -50,7 +51,45 @@ def foreign(text: Read, target: str) -> bool:
         elif walked and sum(scripts):
             left.append((codes, scripts))
     alone = sum(1 for _, scripts in pieces if sum(scripts)) == 1
-    return wrong or bool(left and _wrong_words(left, target, alone=alone))
+    return wrong or bool(left and _wrong_words(left, target, alone=alone)) or _given_away(text, target)
+
+
+def _given_away(text: Read, target: str) -> bool:
+    """Word by word: what evaluate/markers.py does with arrays."""
+    run = foreign = own = 0
+    start = 0
+    for place in range(1, len(text.norm) + 1):
+        if place < len(text.norm) and text.norm[place] != " ":
+            continue
+        word = text.norm[start + 1 : place]
+        value = _value(word, target) if word else 0
+        if value > 0 and not _spoken(text, start):
+            value = 0
+        run = max(run, 0) + value
+        foreign += value > 0
+        own += value < 0
+        if run >= RUN:
+            return True
+        start = place
+    return foreign >= WHOLE and own == 0
+
+
+def _value(word: str, target: str) -> int:
+    scripts = [chars.SCRIPTS[SCRIPT[clip(ord(c))]] for c in word]
+    alphabet = ALPHABETS.get(target)
+    if alphabet and any(s == "latin" and c not in alphabet and not c.isdigit()
+                        for c, s in zip(word, scripts, strict=True)):  # fmt: skip
+        return 1
+    if target in UNSPACED and scripts[0] in SCRIPTS_OF[target]:
+        return -1
+    return values(target).get(word, 0)
+
+
+def _spoken(text: Read, start: int) -> bool:
+    first = start + 1
+    capital = chr(text.raw[text.source[first]]) != text.norm[first] and ord(text.norm[first]) < CASED
+    opens = text.sentence[first] != text.sentence[max(start - 1, 0)]
+    return not text.quoted[first] and (not capital or opens)
 
 
 def _pieces(text: Read) -> list[tuple[list[int], list[int]]]:

@@ -37,6 +37,7 @@ class Read:
     asks: set[int] = field(default_factory=set[int])
     raw: list[int] = field(default_factory=list[int])
     raw_sentence: list[int] = field(default_factory=list[int])
+    source: list[int] = field(default_factory=list[int])
 
 
 def read(text: str, language: str) -> Read:
@@ -77,6 +78,7 @@ def read(text: str, language: str) -> Read:
         word += separates
         norm.append(" " if separates else _fold(code, at, language))
         out.sentence.append(sentence)
+        out.source.append(place)
         out.clause.append(clause)
         out.word.append(word)
         out.quoted.append(marks % 2 == 1 and quotes % 2 == 0)

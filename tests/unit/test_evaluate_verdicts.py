@@ -290,3 +290,43 @@ def test_without_any_pack_only_schema_and_language_are_judged() -> None:
     frame = pl.DataFrame([candidate("You are lazy.")], schema=CANDIDATES)
     verdict = evaluate(frame, lexicon=Lexicon({})).to_dicts()[0]
     assert (verdict["lexicon_pass"], verdict["lexicon_version"], verdict["intent_preserved"]) == (None, "none", "pass")
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("Gustaríame que falásemos das visitas, porque ás veces cústame descansar pola noite.", "es"),
+        ("Ek sal dit baie waardeer as jy asseblief die kombuis kan skoonmaak.", "nl"),
+        ("Kalau awak ada masa, boleh tak tolong kemaskan dapur?", "id"),
+        ("Може ли да поговорим и да намерим решение заедно?", "ru"),
+        ("唔該你得閒嘅時候可唔可以幫手執下廚房呀？", "zh"),
+        ("Könnten wir abends etwas leiser sein, because it would help me, damit wir alle gut schlafen?", "de"),
+        ("저녁에는 조금 조용히 so that we can all sleep 부탁드려도 될까요? 정말 고맙겠어요.", "ko"),
+    ],
+)
+def test_a_neighbour_and_a_clause_left_over_are_told_by_their_words(text: str, target: str) -> None:
+    assert "non_target_locale" in codes(text, target_locale=target)
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("Könnten wir beim Lord of the Rings Marathon etwas leiser sein?", "de"),
+        ('¿Podríamos hablar de "I will do it when I can"? Me ayudaría mucho.', "es"),
+        ("Kan vi prata om disken med Jürgen och Zoë? Det vore fint.", "sv"),
+    ],
+)
+def test_titles_quotes_and_names_do_not_give_a_text_away(text: str, target: str) -> None:
+    assert "non_target_locale" not in codes(text, target_locale=target)
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("Me cuesta dormir, así que m1erd@, ¿podrías bajar la música?", "es"),
+        ("Мне трудно отдыхать, просто п*здец. Давай подумаем вместе?", "ru"),
+        ("मुझे नींद नहीं आती, भ*नचोद बहुत परेशानी होती है। क्या हम बात कर सकते हैं?", "hi"),
+    ],
+)
+def test_a_disguised_word_takes_the_endings_of_its_rule_in_every_script(text: str, target: str) -> None:
+    assert "vulgarity" in codes(text, target_locale=target)
