@@ -15,7 +15,7 @@ import polars as pl
 from rewrite_batch.evaluate import chars
 from rewrite_batch.evaluate.chars import Ints
 from rewrite_batch.evaluate.scripts import ALPHABETS, SCRIPTS_OF, UNSPACED
-from rewrite_batch.evaluate.text import Text, read
+from rewrite_batch.evaluate.text import FOLDS_ITS_OWN_WAY, Text, read
 
 _FILE = Path(__file__).parent / "words" / "common.tsv"
 RUN = 3  # words of another language, net, in one run
@@ -51,19 +51,25 @@ def common() -> dict[str, Common]:
 def values(target: str) -> dict[str, int]:
     """+1 for words of other languages only, -1 for words of the target only."""
     listed = common()
-    own = _normal(listed[target].words, target) if target in listed else set[str]()
+    folded = _folded(target if target in FOLDS_ITS_OWN_WAY else "")
+    own = folded[target] if target in listed else frozenset[str]()
     rivals = [
         each for each in listed.values() if each.language != target and (not each.against or target in each.against)
     ]
-    others = set[str]().union(*(_normal(each.words, target) for each in rivals))
+    others = set[str]().union(*(folded[each.language] for each in rivals))
     # One Latin letter may be an initial, or what is left of a contraction.
     foreign = {word for word in others - own if len(word) > 1 or not word.isascii()}
     return {**dict.fromkeys(own - others, -1), **dict.fromkeys(foreign, 1)}
 
 
-def _normal(words: frozenset[str], target: str) -> set[str]:
-    rows = read(pl.Series(sorted(words), dtype=pl.String()), np.full(len(words), target)).rows
-    return set(rows.str.join("").item().split())
+@lru_cache(maxsize=8)
+def _folded(target: str) -> dict[str, frozenset[str]]:
+    """By language, its words as they look in a normalised text of the target."""
+    listed = common()
+    rows = read(
+        pl.Series([" ".join(each.words) for each in listed.values()], dtype=pl.String()), np.full(len(listed), target)
+    ).rows
+    return {language: frozenset(row.split()) for language, row in zip(listed, rows.to_list(), strict=True)}
 
 
 @lru_cache(maxsize=64)
