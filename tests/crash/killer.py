@@ -29,6 +29,8 @@ from openai import OpenAI
 from psycopg.pq import TransactionStatus
 
 from rewrite_batch import cli
+from rewrite_batch.evaluate.language import model
+from rewrite_batch.evaluate.packs import shipped
 from tests.crash.mutants import MUTANTS
 from tests.crash.points import COLLECT_STEPS, CUT, SUBMIT_STEPS, Numbers, cut, watch_rows
 
@@ -250,9 +252,14 @@ def _events() -> Iterator[dict[str, int]]:
 
 
 def warm_up() -> None:
-    """What is loaded and built at first use: once here instead of once a run. Nobody is called."""
+    """What is loaded and built at first use: once here instead of once a run. Nobody is called.
+
+    Of the checks only what is read from files: a fork after polars has worked would wait for threads it does not have.
+    """
     for module in LOADED_LATE:
         importlib.import_module(module)
+    shipped()
+    model("latin")
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         one: dict[str, Any] = {"id": "x", "status": "validating", "input_file_id": "x", "created_at": 1, "metadata": {}}
