@@ -5,6 +5,7 @@ every word of a row counts: +1 if only another language has it, -1 if only the t
 is foreign where the sum over some run of words reaches a limit, so that a borrowed word or a title does no harm.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,7 @@ import polars as pl
 from rewrite_batch.evaluate import chars
 from rewrite_batch.evaluate.chars import Ints
 from rewrite_batch.evaluate.scripts import ALPHABETS, SCRIPTS_OF, UNSPACED
-from rewrite_batch.evaluate.text import FOLDS_ITS_OWN_WAY, Text, read
+from rewrite_batch.evaluate.text import Text, read
 
 _FILE = Path(__file__).parent / "words" / "common.tsv"
 RUN = 3  # words of another language, net, in one run
@@ -51,25 +52,26 @@ def common() -> dict[str, Common]:
 def values(target: str) -> dict[str, int]:
     """+1 for words of other languages only, -1 for words of the target only."""
     listed = common()
-    folded = _folded(target if target in FOLDS_ITS_OWN_WAY else "")
-    own = folded[target] if target in listed else frozenset[str]()
+    words = _folded()
+    own = words[target] if target in listed else frozenset[str]()
     rivals = [
         each for each in listed.values() if each.language != target and (not each.against or target in each.against)
     ]
-    others = set[str]().union(*(folded[each.language] for each in rivals))
+    others = set[str]().union(*(words[each.language] for each in rivals))
     # One Latin letter may be an initial, or what is left of a contraction.
     foreign = {word for word in others - own if len(word) > 1 or not word.isascii()}
     return {**dict.fromkeys(own - others, -1), **dict.fromkeys(foreign, 1)}
 
 
-@lru_cache(maxsize=8)
-def _folded(target: str) -> dict[str, frozenset[str]]:
-    """By language, its words as they look in a normalised text of the target."""
-    listed = common()
-    rows = read(
-        pl.Series([" ".join(each.words) for each in listed.values()], dtype=pl.String()), np.full(len(listed), target)
-    ).rows
-    return {language: frozenset(row.split()) for language, row in zip(listed, rows.to_list(), strict=True)}
+@lru_cache(maxsize=1)
+def _folded() -> dict[str, frozenset[str]]:
+    """By language, its words as they look in a normalised text. The list is lower case: all targets see the same."""
+    return {each.language: folded(each.words, each.language) for each in common().values()}
+
+
+def folded(words: Collection[str], target: str) -> frozenset[str]:
+    row = read(pl.Series([" ".join(words)], dtype=pl.String()), np.array([target])).rows.item()
+    return frozenset(row.split())
 
 
 @lru_cache(maxsize=64)

@@ -192,8 +192,10 @@ def _unmasked(token: str, words: Words, language: str) -> list[tuple[str, str]]:
 
 
 def _fits(masked: str, word: str, words: Words) -> bool:
-    """`f**king` is `fuck` with an ending."""
+    """`f**king` is `fuck` with an ending. A hyphen before an ending joins words: a mother-in-law is nothing else."""
     rest = masked[len(word) :]
+    if rest and "-" in masked[len(word) - 1 :]:
+        return False
     if len(masked) < len(word) or (rest and rest not in _ENDINGS and word not in words.beginnings):
         return False
     return all(c == w or not c.isalpha() for c, w in zip(masked, word, strict=False)) and masked[: len(word)] != word

@@ -18,7 +18,6 @@ from rewrite_batch.evaluate.scripts import TRADITIONAL_TO_SIMPLE
 _SPACE = 0x20
 _NEWLINE = 0x0A
 _DOTLESS = frozenset({"tr", "az"})
-FOLDS_ITS_OWN_WAY = _DOTLESS | {"zh"}  # all other languages are folded alike
 # Thai puts a space where others put a comma.
 _SPACE_PAUSES = frozenset({"th", "lo", "km", "my"})
 

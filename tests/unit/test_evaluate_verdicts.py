@@ -102,7 +102,8 @@ def test_disguised_profanity_is_read(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["Could we meet at Scunthorpe station?", "Let's assess the classic bass glass.", "Could we go from A to B to C?",
-     "Could we talk about the cocktail and the shiitake in the fridge?", "A *small* favour: could we talk?"],
+     "Could we talk about the cocktail and the shiitake in the fridge?", "A *small* favour: could we talk?",
+     "My mother-in-law sleeps early; could we be quiet?"],
 )  # fmt: skip
 def test_harmless_words_with_a_bad_part_pass(text: str) -> None:
     assert "vulgarity" not in codes(text)
