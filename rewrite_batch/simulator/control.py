@@ -143,7 +143,10 @@ class Control:
             batch_object(row, now) | {"key_fingerprint": row["key_fingerprint"], "visible": row["created_at"] <= now}
             for row in store.rows("SELECT * FROM batches ORDER BY seq")
         ]
-        files = [file_object(row) | {"gone": row["gone"]} for row in store.rows("SELECT * FROM files ORDER BY seq")]
+        files = [
+            file_object(row) | {"gone": row["gone"], "gone_at": row["gone_at"]}
+            for row in store.rows("SELECT * FROM files ORDER BY seq")
+        ]
         calls = store.rows("SELECT operation, count(*) AS calls FROM calls GROUP BY operation ORDER BY operation")
         return {
             "now": now,

@@ -101,10 +101,12 @@ def never_ran(world: World) -> int:
     collect sends its units again: `test_provider_faults` has it as a test of its own.
     """
     state = world.simulator.state()
-    gone = {file["id"] for file in state["files"] if file["gone"] is not None}
-    failed = [b["id"] for b in state["batches"] if b["status"] == "failed" and b["input_file_id"] in gone]
+    gone = {file["id"]: int(file["gone_at"]) for file in state["files"] if file["gone"] is not None}
+    failed = [b for b in state["batches"] if b["status"] == "failed" and b["input_file_id"] in gone]
+    early = [b["id"] for b in failed if b["created_at"] < gone[b["input_file_id"]]]
+    assert not early, "a file was deleted while a batch at the provider needed it"
     query = "SELECT coalesce(sum(item_count), 0)::int FROM rewrite_batches WHERE provider_batch_id = ANY(%s)"
-    row = world.connection.execute(query, [failed]).fetchone()
+    row = world.connection.execute(query, [[b["id"] for b in failed]]).fetchone()
     assert row is not None
     return row[0]
 
