@@ -131,7 +131,7 @@ def vocabulary(using: Matcher, language: str) -> Words:
             rule, word = using.rules[int(index)], str(pattern).strip(" ")
             if rule.code in {"vulgarity", "slur"} and len(word) >= 3 and " " not in word:
                 entries.setdefault(word, (rule.code, f"disguised:{rule.rule}"))
-                if rule.mode != "word" and len(word) >= _SHORTEST_BEGINNING:
+                if rule.mode not in {"word", "words"} and len(word) >= _SHORTEST_BEGINNING:
                     beginnings.add(word)
     for word in _ONLY_DISGUISED.get(language, ()):
         entries.setdefault(word, ("vulgarity", "disguised:plain"))
