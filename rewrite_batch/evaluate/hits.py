@@ -117,7 +117,9 @@ def slots_of(pack: Pack) -> dict[str, str]:
         if rule.mode in {"word", "words"}:
             name = rule.rule.rpartition(".class.")[2] if rule.code == "@class" else rule.code
             members.setdefault(name, []).extend(rule.terms)
-    words = {name: sorted(set(_normal(terms, pack.language)), key=lambda w: (-len(w), w)) for name, terms in members.items()}
+    words = {
+        name: sorted(set(_normal(terms, pack.language)), key=lambda w: (-len(w), w)) for name, terms in members.items()
+    }
     return {name: f"(?:{'|'.join(map(re.escape, some))})" for name, some in words.items()}
 
 
