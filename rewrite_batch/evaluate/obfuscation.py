@@ -31,7 +31,22 @@ _SIGNS = np.zeros(chars.SIZE, bool)
 _SIGNS[[ord(c) for c in "*#%$@!|+€•·_"]] = True
 # Too common as plain words, or names; in disguise there is no doubt.
 _ONLY_DISGUISED = {
-    "en": ("dick", "cock", "ass", "arse", "pussy", "damn", "hell", "piss", "bloody", "prick", "tits", "crap")
+    "en": (
+        "dick",
+        "cock",
+        "ass",
+        "arse",
+        "pussy",
+        "damn",
+        "hell",
+        "piss",
+        "bloody",
+        "prick",
+        "tits",
+        "crap",
+        "chink",
+        "chinks",
+    )
 }
 _GREEK = chars.SCRIPTS.index("greek")
 _TOKEN = re.compile(r"[^\s,;:()\[\]{}\"“”«»]+")

@@ -210,7 +210,7 @@ def _statements(scene: Scene) -> pl.DataFrame:
     told = scene.unless_asked(scene.unless_softened(_spoken(scene.of("@statement")), anywhere=True))
     for code in ("@praise", "@greeting", "@apology"):
         told = told.join(scene.of(code).select("sentence").unique(), on="sentence", how="anti")
-    return told
+    return scene.unless_excused(told)
 
 
 def _commands(scene: Scene) -> pl.DataFrame:
