@@ -29,7 +29,7 @@ SETS = frozenset(
         "@reader", "@self", "@trait", "@comparison", "@absolute", "@fault", "@imperative", "@softener", "@rule",
         "@owner", "@demand", "@diagnosis", "@request", "@boundary", "@concern", "@question", "@hedge", "@apology",
         "@sarcasm", "@refusal", "@statement", "@praise", "@greeting", "@negation", "@number", "@weekday", "@month",
-        "@daypart", "@clock", "@class", "@excuse", "@lead", "@if", "@illness", "@own", "@above",
+        "@daypart", "@clock", "@class", "@excuse", "@lead", "@if", "@illness", "@own", "@above", "@mention", "@neutral",
         "@upward",
     }
 )  # fmt: skip

@@ -206,8 +206,11 @@ def _blame(scene: Scene) -> pl.DataFrame:
 
 
 def _statements(scene: Scene) -> pl.DataFrame:
-    """A sentence that begins with the reader, asks nothing, softens nothing and has no good word for them."""
-    told = scene.unless_asked(scene.unless_softened(_spoken(scene.of("@statement")), anywhere=True))
+    """A sentence that begins with the reader, asks nothing, softens nothing and has no good word for them. One that
+    mentions the reader elsewhere counts as well, unless it does so in a harmless way: `when you`, `I lent you`."""
+    mentions = scene.of("@mention").join(scene.of("@neutral").select("sentence").unique(), on="sentence", how="anti")
+    statements = _spoken(pl.concat([scene.of("@statement"), mentions]))
+    told = scene.unless_asked(scene.unless_softened(statements, anywhere=True))
     for code in ("@praise", "@greeting", "@apology"):
         told = told.join(scene.of(code).select("sentence").unique(), on="sentence", how="anti")
     return scene.unless_excused(told)

@@ -158,9 +158,9 @@ def fire(scene: Scene) -> set[str]:  # noqa: PLR0912  one rule after the other, 
             if not mine or scene.beside(hit, "@reader", 4, 0):
                 codes.add(code)
     good = {x.sentence for code in ("@praise", "@greeting", "@apology") for x in scene.of(code)}
-    if any(
-        scene.free(hit) and hit.sentence not in good and not scene.excused(hit) for hit in scene.spoken("@statement")
-    ):
+    neutral = {x.sentence for x in scene.of("@neutral")}
+    told = scene.spoken("@statement") + [hit for hit in scene.spoken("@mention") if hit.sentence not in neutral]
+    if any(scene.free(hit) and hit.sentence not in good and not scene.excused(hit) for hit in told):
         codes.add("blame")
     for hit in scene.spoken("@trait"):
         for reader in scene.beside(hit, "@reader", 6, 1):
