@@ -13,7 +13,7 @@ import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
 from rewrite_batch.evaluate.literals import needed
-from rewrite_batch.evaluate.packs import Lexicon, Pack, Rule
+from rewrite_batch.evaluate.packs import SLOT, Lexicon, Pack, Rule
 from rewrite_batch.evaluate.scripts import TRADITIONAL_TO_SIMPLE
 from rewrite_batch.evaluate.text import Sentences, Text, read, sentences_of
 
@@ -27,7 +27,7 @@ HITS = pl.Schema(
 )
 _CLASS_OR_ESCAPE = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\.)")
 _PLAINER = {r"\w": "[^ ]", r"\s": " "}
-_WORD_PADS = {"word": (1, 1), "prefix": (1, 0), "substring": (0, 0)}
+_WORD_PADS = {"word": (1, 1), "words": (1, 1), "prefix": (1, 0), "substring": (0, 0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +75,17 @@ def matcher_of(lexicon: Lexicon) -> Matcher:
 
 def _compile(pack: Pack, base: int, codes: frozenset[str] | None) -> Language:
     chosen = [(base + i, rule) for i, rule in enumerate(pack.rules) if codes is None or rule.code in codes]
-    plain = [(index, rule) for index, rule in chosen if rule.mode != "regex"]
-    normal = read(pl.Series([rule.pattern for _, rule in plain], dtype=pl.String()), np.full(len(plain), pack.language))
+    plain = [(index, rule, term) for index, rule in chosen if rule.mode != "regex" for term in rule.terms]
     rows: list[tuple[str, int, int, int]] = []
-    for (index, rule), padded in zip(plain, normal.rows.to_list(), strict=True):
+    for (index, rule, _), word in zip(plain, _normal([term for *_, term in plain], pack.language), strict=True):
         before, after = _WORD_PADS[rule.mode]
-        forms = _forms(padded.strip(" "), pack.language if before else "")
+        forms = _forms(word, pack.language if before else "")
         rows += [(" " * before + form + " " * after, index, before, len(form.encode())) for form in forms if form]
     schema = {"pattern": pl.String(), "rule": pl.Int32(), "skip": pl.Int64(), "length": pl.Int64()}
-    regexes = [(index, _folded(rule.pattern, pack.language)) for index, rule in chosen if rule.mode == "regex"]
+    slots = slots_of(pack)
+    regexes = [
+        (index, _folded(filled(rule.pattern, slots), pack.language)) for index, rule in chosen if rule.mode == "regex"
+    ]
     literals = [
         (literal, index, part, len(parts))
         for index, pattern in regexes
@@ -101,6 +103,29 @@ def _compile(pack: Pack, base: int, codes: frozenset[str] | None) -> Language:
         needs=pl.DataFrame(literals, schema=needs, orient="row"),
         always=frozenset(index for index, _ in regexes) - {index for _, index, *_ in literals},
     )
+
+
+def _normal(terms: list[str], language: str) -> list[str]:
+    rows = read(pl.Series(terms, dtype=pl.String()), np.full(len(terms), language)).rows
+    return rows.str.strip_chars(" ").to_list()
+
+
+def slots_of(pack: Pack) -> dict[str, str]:
+    """What stands for a slot in an expression, by its name: longer terms first, as the first that fits is taken."""
+    members: dict[str, list[str]] = {}
+    for rule in pack.rules:
+        if rule.mode in {"word", "words"}:
+            name = rule.rule.rpartition(".class.")[2] if rule.code == "@class" else rule.code
+            members.setdefault(name, []).extend(rule.terms)
+    words = {
+        name: sorted(set(_normal(terms, pack.language)), key=lambda w: (-len(w), w)) for name, terms in members.items()
+    }
+    return {name: f"(?:{'|'.join(map(re.escape, some))})" for name, some in words.items()}
+
+
+def filled(pattern: str, slots: dict[str, str]) -> str:
+    """The expression with its slots filled; one that no class fills stays, and matches nothing."""
+    return SLOT.sub(lambda slot: slots.get(slot[1], slot[0]), pattern)
 
 
 def _forms(word: str, language: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Profanity and slurs in disguise: masked (f*ck), leetspeak (sh1t), spaced (s h i t), stretched (fuuuck), look-alikes
+"""Profanity and slurs in disguise: masked (f*ck, sh.t), leetspeak (sh1t), spaced (s h i t), stretched (fuuuck), look-alikes
 of another script. Invisible characters and wide letters are gone before we get here.
 
 One cheap test finds the rows that could hold such a word; only those are read token by token, and a word counts only as
@@ -31,7 +31,22 @@ _SIGNS = np.zeros(chars.SIZE, bool)
 _SIGNS[[ord(c) for c in "*#%$@!|+€•·_"]] = True
 # Too common as plain words, or names; in disguise there is no doubt.
 _ONLY_DISGUISED = {
-    "en": ("dick", "cock", "ass", "arse", "pussy", "damn", "hell", "piss", "bloody", "prick", "tits", "crap")
+    "en": (
+        "dick",
+        "cock",
+        "ass",
+        "arse",
+        "pussy",
+        "damn",
+        "hell",
+        "piss",
+        "bloody",
+        "prick",
+        "tits",
+        "crap",
+        "chink",
+        "chinks",
+    )
 }
 _GREEK = chars.SCRIPTS.index("greek")
 _TOKEN = re.compile(r"[^\s,;:()\[\]{}\"“”«»]+")
@@ -40,6 +55,12 @@ _SHORTEST_BEGINNING = 4  # a shorter one, with any ending, is too much like othe
 _MASKED = re.compile(r"[*#%$@•·_-]")
 _ENDINGS = frozenset({"s", "es", "ed", "er", "ers", "ing", "in", "n", "en", "e", "a", "o", "as", "os"})
 _RUN = re.compile(r"(.)\1{2,}")
+# One letter and then only masks: f***, a** and b****ing say what they say.
+_ONE_LETTER = re.compile(r"[a-z](?:\*{2,}|\${2}|[*#@%$]{3,})[a-z]{0,4}")
+# A full stop inside a short word: sh.t. Between single letters it is an abbreviation.
+_DOTTED = re.compile(r"[A-Za-z]{2,3}\.[A-Za-z]{1,4}|[A-Za-z]\.[A-Za-z]{2,4}")
+# Names in triple parentheses are a code for Jews.
+_ECHO = re.compile(r"\({3}[^()]+\){3}")
 
 
 def disguised(frame: pl.DataFrame, text: Text, using: Matcher) -> pl.DataFrame:
@@ -65,7 +86,9 @@ def _likely(text: Text) -> Ints:
     spot = np.zeros(at.size, bool)
     spot[1:] |= sign[1:] & any_letter[:-1] & np.r_[(any_letter | sign)[2:], False]  # f*ck, f**
     spot[:-1] |= sign[:-1] & any_letter[1:]  # $hit
-    spot |= _short_word(letter, text.raw == 0x2D)  # sh-t
+    spot |= _short_word(letter, (text.raw == 0x2D) | (text.raw == 0x2E))  # sh-t, sh.t
+    opening = text.raw == 0x28
+    spot[2:] |= opening[2:] & opening[1:-1] & opening[:-2]  # (((
     spot[1:] |= (digit[1:] & letter[:-1]) | (letter[1:] & digit[:-1])  # sh1t
     spot[1:] |= letter[1:] & letter[:-1] & (script[1:] != script[:-1])  # look-alikes
     fold = text.code
@@ -78,10 +101,10 @@ def _likely(text: Text) -> Ints:
     return rows
 
 
-def _short_word(letter: Ints, hyphen: Ints) -> Ints:
-    """A hyphen with one to three letters before it and one to four after."""
+def _short_word(letter: Ints, sign: Ints) -> Ints:
+    """A hyphen or a full stop with one to three letters before it and one to four after."""
     padded = np.r_[np.zeros(5, bool), letter, np.zeros(5, bool)]
-    at = np.flatnonzero(hyphen) + 5
+    at = np.flatnonzero(sign) + 5
     short = padded[at - 1] & padded[at + 1] & ~(padded[at - 2] & padded[at - 3] & padded[at - 4])
     short &= ~(padded[at + 2] & padded[at + 3] & padded[at + 4] & padded[at + 5])
     found = np.zeros(letter.size, bool)
@@ -131,7 +154,7 @@ def vocabulary(using: Matcher, language: str) -> Words:
             rule, word = using.rules[int(index)], str(pattern).strip(" ")
             if rule.code in {"vulgarity", "slur"} and len(word) >= 3 and " " not in word:
                 entries.setdefault(word, (rule.code, f"disguised:{rule.rule}"))
-                if rule.mode != "word" and len(word) >= _SHORTEST_BEGINNING:
+                if rule.mode not in {"word", "words"} and len(word) >= _SHORTEST_BEGINNING:
                     beginnings.add(word)
     for word in _ONLY_DISGUISED.get(language, ()):
         entries.setdefault(word, ("vulgarity", "disguised:plain"))
@@ -140,12 +163,18 @@ def vocabulary(using: Matcher, language: str) -> Words:
 
 def readings_of(text: str, words: Words, language: str) -> list[tuple[str, str]]:
     found = [entry for word in _spaced(text, language) for entry in words.named(word)]
+    if _ECHO.search(text):
+        found.append(("slur", "disguised:echo"))
     for token in _TOKEN.findall(text):
         if token.isascii() and token.isalpha() and not _RUN.search(token):
             continue
         bare = token.strip(".,!?…'’-–—")
         found += [entry for word in _readings(bare, language) for entry in words.named(word)]
         found += _unmasked(token.strip(".,?…'’"), words, language)
+        if any(_ONE_LETTER.fullmatch(part) for part in token.strip(".,?…'’").lower().split("-")):
+            found.append(("vulgarity", "disguised:one_letter"))
+        if _DOTTED.fullmatch(bare):
+            found += _unmasked(bare.replace(".", "*"), words, language)
     return found
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from rewrite_batch.evaluate.hits import find, matcher
-from rewrite_batch.evaluate.packs import Pack, PackRefused, parse_pack
+from rewrite_batch.evaluate.hits import filled, find, matcher, slots_of
+from rewrite_batch.evaluate.packs import SLOT, Pack, PackRefused, parse_pack
 from rewrite_batch.evaluate.text import read
 
 
@@ -40,10 +40,15 @@ def check_rules(pack: Pack) -> list[str]:
 def _unusable(pack: Pack) -> list[str]:
     patterns = pl.Series([rule.pattern for rule in pack.rules], dtype=pl.String())
     words = read(patterns, np.full(len(pack.rules), pack.language)).rows.to_list()
+    slots = slots_of(pack)
     mistakes: list[str] = []
     for rule, word in zip(pack.rules, words, strict=True):
         if rule.mode == "regex":
-            if not _is_regex(rule.pattern):
+            pattern = filled(rule.pattern, slots)
+            unfilled = SLOT.search(pattern)
+            if unfilled:
+                mistakes.append(f"line {rule.line}: there is no class for {unfilled[0]}")
+            elif not _is_regex(pattern):
                 mistakes.append(f"line {rule.line}: not a regular expression in Rust's syntax (no look-around)")
         elif not word.strip(" "):
             mistakes.append(f"line {rule.line}: nothing of the pattern is left after normalising")

@@ -4,6 +4,10 @@ A pack's first line is `# version: <lang>-…`; further `#` lines are comments; 
 `rule  code  mode  pattern  hit  miss`. `code` is a violation code (the term alone is enough) or a vocabulary that
 begins with `@`, which structure.py, intents.py and facts.py combine. `hit` is a sentence in which the rule must fire,
 `miss` one in which it must not.
+
+Mode `words` holds several terms, with `|` between them. A `@class` row of that mode names a class of words, which a
+regular expression takes as a slot: `{adverb}` stands for any word of the row `en.class.adverb`, `{@trait}` for any term
+of the vocabulary `@trait`.
 """
 
 import re
@@ -19,13 +23,14 @@ from rewrite_batch.errors import ConfigurationError
 
 PACKS_DIR = Path(__file__).parent / "packs"
 HEADER = ["rule", "code", "mode", "pattern", "hit", "miss"]
-MODES = frozenset({"word", "prefix", "substring", "regex"})
+MODES = frozenset({"word", "words", "prefix", "substring", "regex"})
 SETS = frozenset(
     {
         "@reader", "@self", "@trait", "@comparison", "@absolute", "@fault", "@imperative", "@softener", "@rule",
         "@owner", "@demand", "@diagnosis", "@request", "@boundary", "@concern", "@question", "@hedge", "@apology",
         "@sarcasm", "@refusal", "@statement", "@praise", "@greeting", "@negation", "@number", "@weekday", "@month",
-        "@daypart", "@clock",
+        "@daypart", "@clock", "@class", "@excuse", "@lead", "@if", "@illness", "@own", "@above", "@mention", "@neutral",
+        "@upward",
     }
 )  # fmt: skip
 # These carry a value: `five=5`, `monday=1`, `noon=12:00`, `pm=pm`.
@@ -33,6 +38,7 @@ VALUED = frozenset({"@number", "@weekday", "@month", "@daypart", "@clock"})
 CODES = frozenset(get_args(ViolationCode)) - {"new_fact", "non_target_locale"}
 _RULE = re.compile(r"[a-z0-9_.]+")
 _VERSION = re.compile(r"# version: (\S+)")
+SLOT = re.compile(r"\{(@?[a-z_]+)\}")
 
 
 class PackRefused(ConfigurationError):
@@ -49,6 +55,11 @@ class Rule:
     hit: str
     miss: str
     line: int
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What it looks for, word by word."""
+        return tuple(term.strip() for term in self.pattern.split("|")) if self.mode == "words" else (self.pattern,)
 
 
 @dataclass(frozen=True, eq=False)  # what is built from a pack is kept by it, without reading it all
@@ -139,5 +150,9 @@ def _problems(rule: Rule, seen: Mapping[str, int]) -> Iterator[str]:
         yield f"mode must be one of {', '.join(sorted(MODES))}"
     if not rule.pattern.strip():
         yield "pattern is empty" + (" (it must be `word=value`)" if rule.code in VALUED else "")
+    if rule.mode == "words" and not all(rule.terms):
+        yield "words holds an empty term: one `|` stands between two terms"
+    if rule.code == "@class" and (rule.mode != "words" or ".class." not in rule.rule):
+        yield "a class has mode words, and a rule such as en.class.adverb"
     if not rule.hit or not rule.miss:
         yield "hit and miss must both hold a sentence"

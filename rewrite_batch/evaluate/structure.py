@@ -96,6 +96,11 @@ class Scene:
         after = (pl.col("start_x") - pl.col("end")).is_between(0, reach) & pl.col("language").is_in(late)
         return self.without(these, "@negation", _CLAUSE_X & outside & (before | after))
 
+    def unless_excused(self, these: pl.DataFrame) -> pl.DataFrame:
+        """Less what the sender takes back beforehand: `I'm not saying that you`, `I know you didn't`."""
+        shortly = (pl.col("start") - pl.col("end_x")).is_between(-1, 4) & (pl.col("first_x") < pl.col("first"))
+        return self.without(these, "@excuse", shortly)
+
     def unless_own(self, pairs: pl.DataFrame) -> pl.DataFrame:
         """Pairs of a reader and a word, less those where the sender stands nearer, before the word."""
         between = (pl.col("first_x") > pl.col("last_other")) & (pl.col("last_x") < pl.col("first"))
@@ -165,9 +170,9 @@ def _lexicon(scene: Scene) -> pl.DataFrame:
     warned = [_plain(scene.of(code)) for code in ("sarcasm_warn", "hedge_warn")]
     blame = scene.unless_negated(_spoken(scene.of("blame")), 2)
     attack = scene.unless_negated(_spoken(scene.of("personal_attack")), 2)
-    attack = scene.unless_of_sender(attack)
+    blame, attack = scene.unless_excused(blame), scene.unless_excused(scene.unless_of_sender(attack))
     medical = scene.unless_negated(_spoken(scene.of("medical")), 2)
-    medical = scene.unless_of_sender(medical)
+    medical = scene.unless_excused(scene.unless_of_sender(medical))
     return pl.concat([*always, *warned, _plain(blame), _plain(attack), _plain(medical)])
 
 
@@ -201,25 +206,38 @@ def _blame(scene: Scene) -> pl.DataFrame:
 
 
 def _statements(scene: Scene) -> pl.DataFrame:
-    """A sentence that begins with the reader, asks nothing, softens nothing and has no good word for them."""
-    told = scene.unless_asked(scene.unless_softened(_spoken(scene.of("@statement")), anywhere=True))
+    """A sentence that begins with the reader, asks nothing, softens nothing and has no good word for them. One that
+    mentions the reader elsewhere counts as well, unless it does so in a harmless way: `when you`, `I lent you`."""
+    mentions = scene.of("@mention").join(scene.of("@neutral").select("sentence").unique(), on="sentence", how="anti")
+    statements = _spoken(pl.concat([scene.of("@statement"), mentions]))
+    told = scene.unless_asked(scene.unless_softened(statements, anywhere=True))
     for code in ("@praise", "@greeting", "@apology"):
         told = told.join(scene.of(code).select("sentence").unique(), on="sentence", how="anti")
-    return told
+    return scene.unless_excused(told)
 
 
 def _commands(scene: Scene) -> pl.DataFrame:
-    """An imperative that opens a clause, or ends one where the verb comes last, with nothing to soften it."""
+    """An imperative that opens a clause, after a `so` or `from now on` too, or ends one where the verb comes last, with
+    nothing to soften it."""
     verbs = _spoken(scene.of("@imperative"))
     first = verbs["first"].to_numpy()
-    opens = np.ones(first.size, bool) if not first.size else _opens_clause(scene.text, first)
+    opens = _opens_clause(scene.text, first) | _follows_lead(scene, first)
     verbs = verbs.filter(pl.Series(opens) | pl.col("language").is_in(VERB_LAST))
     bare = scene.unless_asked(scene.unless_softened(verbs, anywhere=True))
     return _fired(bare, "authority", "command")
 
 
+def _follows_lead(scene: Scene, first: Ints) -> Ints:
+    """Right before it stands a leading word that opens the clause itself."""
+    leads = scene.of("@lead")
+    opening = leads.filter(pl.Series(_opens_clause(scene.text, leads["first"].to_numpy()), dtype=pl.Boolean()))
+    return np.isin(first, opening["last"].to_numpy() + 2)
+
+
 def _opens_clause(text: Text, first: Ints) -> Ints:
     """Nothing of its clause stands before it but spaces."""
+    if not first.size:
+        return np.zeros(0, bool)
     before = first - 1
     earlier = before - (text.code[before] == 0x20)
     outside = (earlier < 0) | (text.row[earlier] != text.row[first])
@@ -232,7 +250,8 @@ def _rules_and_demands(scene: Scene) -> pl.DataFrame:
     talk = _spoken(pl.concat([scene.of("@rule"), scene.of("@owner")]))
     power = pl.DataFrame({"row": np.arange(scene.power.len()), "power": scene.power})
     talk = talk.join(power, on="row")
-    from_above = talk.filter(pl.col("power") == "higher_sender")
+    above = pl.concat([talk, _spoken(scene.of("@above")).join(power, on="row")])
+    from_above = above.filter(pl.col("power") == "higher_sender")
     # Among peers, rules are cited at somebody: at the reader, or as what must be done.
     at_somebody = pl.concat(
         [scene.of(code).select("sentence") for code in ("@reader", "@demand", "@owner", "@imperative")]
@@ -242,11 +261,15 @@ def _rules_and_demands(scene: Scene) -> pl.DataFrame:
     cited = scene.unless_asked(scene.unless_softened(cited, anywhere=True))
     # German says `du musst nicht` for `you need not`.
     demands = scene.unless_negated(_spoken(scene.of("@demand")), 2, late=("de", *VERB_LAST)).join(power, on="row")
+    # `if you need to`, `what you have to`: no demand.
+    demands = scene.without(demands, "@if", _CLAUSE_X & (pl.col("start") - pl.col("end_x") == 1))
     own = _CLAUSE_X & (pl.col("start") - pl.col("end_x")).is_between(0, 2) & (pl.col("last_x") < pl.col("first"))
     # `I need you to` is no need of the sender alone.
     names_reader = scene.beside(demands, "@reader", before=0, after=0).select(demands.columns)
     demands = pl.concat([scene.without(demands, "@self", own), names_reader]).unique(maintain_order=True)
     upward = demands.filter(pl.col("power") == "higher_recipient")
+    wanted = scene.unless_excused(_spoken(scene.of("@upward"))).join(power, on="row")
+    upward = pl.concat([upward, wanted.filter(pl.col("power") == "higher_recipient")])
     told = scene.beside(demands.filter(pl.col("power") != "higher_recipient"), "@reader", before=3, after=1)
     told = scene.unless_asked(scene.unless_softened(told, anywhere=True))
     return pl.concat(
@@ -261,7 +284,12 @@ def _rules_and_demands(scene: Scene) -> pl.DataFrame:
 
 def _diagnoses(scene: Scene) -> pl.DataFrame:
     pairs = scene.beside(_spoken(scene.of("@diagnosis")), "@reader", before=6, after=3)
-    return _fired(scene.unless_own(scene.unless_negated(pairs, 3)), "medical", "reader_diagnosis")
+    pairs = scene.unless_own(scene.unless_negated(pairs, 3))
+    # An illness that nobody is said to have is the reader's, unless the sender speaks of their own people.
+    own = (pl.col("start") - pl.col("end_x")).is_between(0, 6) & (pl.col("last_x") < pl.col("first"))
+    illness = scene.without(_spoken(scene.of("@illness")), "@own", own)
+    illness = scene.unless_excused(scene.unless_negated(illness, 3))
+    return pl.concat([_fired(pairs, "medical", "reader_diagnosis"), _fired(illness, "medical", "illness")])
 
 
 def _too_soft(scene: Scene) -> pl.DataFrame:

@@ -104,6 +104,12 @@ class Scene:
 
         return self.has(hit, "@negation", near)
 
+    def excused(self, hit: Hit) -> bool:
+        return any(
+            x.sentence == hit.sentence and -1 <= hit.start - x.end <= 4 and x.first < hit.first
+            for x in self.of("@excuse")
+        )
+
     def own(self, hit: Hit, reader: Hit) -> bool:
         def near(x: Hit) -> bool:
             between = x.first > reader.last and x.last < hit.first
@@ -131,6 +137,9 @@ class Scene:
         """Neither softened nor asked anywhere in its sentence."""
         return hit.sentence not in self.text.asks and all(x.sentence != hit.sentence for x in self.soft)
 
+    def follows_lead(self, hit: Hit) -> bool:
+        return any(x.last + 2 == hit.first and self.opens(x) for x in self.of("@lead"))
+
     def opens(self, hit: Hit) -> bool:
         before = hit.first - 1
         earlier = before - (self.text.norm[before] == " ")
@@ -140,14 +149,18 @@ class Scene:
 def fire(scene: Scene) -> set[str]:  # noqa: PLR0912  one rule after the other, as they are read
     codes = {code for code in ("vulgarity", "slur", "authority", "preference_disclosure", "sarcasm_warn", "hedge_warn")
              if scene.of(code)}  # fmt: skip
-    codes |= {"blame" for hit in scene.spoken("blame") if not scene.negated(hit, 2)}
+    codes |= {"blame" for hit in scene.spoken("blame") if not (scene.negated(hit, 2) or scene.excused(hit))}
     for code in ("medical", "personal_attack"):
         for hit in scene.spoken(code):
             mine = scene.has(hit, "@self", lambda x, hit=hit: 0 <= hit.start - x.end <= 3 and x.last < hit.first)
-            if not scene.negated(hit, 2) and (not mine or scene.beside(hit, "@reader", 4, 0)):
+            if scene.negated(hit, 2) or scene.excused(hit):
+                continue
+            if not mine or scene.beside(hit, "@reader", 4, 0):
                 codes.add(code)
     good = {x.sentence for code in ("@praise", "@greeting", "@apology") for x in scene.of(code)}
-    if any(scene.free(hit) and hit.sentence not in good for hit in scene.spoken("@statement")):
+    neutral = {x.sentence for x in scene.of("@neutral")}
+    told = scene.spoken("@statement") + [hit for hit in scene.spoken("@mention") if hit.sentence not in neutral]
+    if any(scene.free(hit) and hit.sentence not in good and not scene.excused(hit) for hit in told):
         codes.add("blame")
     for hit in scene.spoken("@trait"):
         for reader in scene.beside(hit, "@reader", 6, 1):
@@ -167,8 +180,14 @@ def fire(scene: Scene) -> set[str]:  # noqa: PLR0912  one rule after the other, 
         for reader in scene.beside(hit, "@reader", 6, 3):
             if not (scene.negated(hit, 3) or scene.own(hit, reader)):
                 codes.add("medical")
+    for hit in scene.spoken("@illness"):
+        own = any(x.sentence == hit.sentence and 0 <= hit.start - x.end <= 6 and x.last < hit.first
+                  for x in scene.of("@own"))  # fmt: skip
+        if not (own or scene.negated(hit, 3) or scene.excused(hit)):
+            codes.add("medical")
     if any(
-        (scene.opens(hit) or scene.language in VERB_LAST) and scene.free(hit) for hit in scene.spoken("@imperative")
+        (scene.opens(hit) or scene.follows_lead(hit) or scene.language in VERB_LAST) and scene.free(hit)
+        for hit in scene.spoken("@imperative")
     ):
         codes.add("authority")
     codes |= {"authority"} if _orders(scene) else set()
@@ -184,7 +203,13 @@ def _orders(scene: Scene) -> bool:
             return True
         if hit.sentence in at_somebody and not scene.negated(hit, 1) and scene.free(hit):
             return True
+    if scene.power == "higher_sender" and scene.spoken("@above"):
+        return True
+    if scene.power == "higher_recipient" and any(not scene.excused(hit) for hit in scene.spoken("@upward")):
+        return True
     for hit in scene.spoken("@demand"):
+        if scene.has(hit, "@if", lambda x, hit=hit: hit.start - x.end == 1):
+            continue
         mine = scene.has(hit, "@self", lambda x, hit=hit: 0 <= hit.start - x.end <= 2 and x.last < hit.first)
         if scene.negated(hit, 2, ("de", *VERB_LAST)) or (mine and not scene.beside(hit, "@reader", 0, 0)):
             continue
