@@ -79,6 +79,20 @@ def fields() -> dict[str, pl.DataFrame]:
     return {language: _table(pairs, "pattern", "field") for language, pairs in listed.items()}
 
 
+@lru_cache(maxsize=1)
+def _patterns_of() -> dict[tuple[str, str], tuple[str, ...]]:
+    listed: dict[tuple[str, str], list[str]] = {}
+    for language, table in fields().items():
+        for pattern, field in table.iter_rows():
+            listed.setdefault((language, field), []).append(pattern)
+    return {key: tuple(patterns) for key, patterns in listed.items()}
+
+
+def speaks_of(field: str, language: str, normal: str) -> bool:
+    """Whether a normalised text has a word of this field."""
+    return any(pattern in normal for pattern in _patterns_of().get((language, field), ()))
+
+
 def _lines(name: str) -> Iterator[list[str]]:
     lines = [line for line in (_WORDS / name).read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
     return (line.split("\t") for line in lines[1:])
