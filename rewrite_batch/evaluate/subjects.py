@@ -93,6 +93,13 @@ def speaks_of(field: str, language: str, normal: str) -> bool:
     return any(pattern in normal for pattern in _patterns_of().get((language, field), ()))
 
 
+def names_subject(target: str, normal: str) -> bool:
+    """Whether a normalised rewrite has any phrase that is listed as a subject."""
+    known = subjects()[target]
+    masked = re.sub("|".join(map(re.escape, known.harmless)), " ", normal)
+    return any(pattern in masked for pattern in known.phrases["pattern"])
+
+
 def _lines(name: str) -> Iterator[list[str]]:
     lines = [line for line in (_WORDS / name).read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
     return (line.split("\t") for line in lines[1:])

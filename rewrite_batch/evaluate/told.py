@@ -25,13 +25,19 @@ _ONE_AND_A_HALF = {"hi": {"डेढ": 1, "ढाई": 2}, "pl": {"półtor": 1}
 # So many of the smaller unit are one of the larger.
 _UNITS = [("week", 7, "days"), ("days", 24, "hours"), ("hours", 60, "minutes"), ("year", 12, "month"),
           ("month", 30, "days"), ("month", 4, "week")]  # fmt: skip
+_A_WEEK = {
+    "en": " week", "de": "woche", "nl": "week", "sv": "veck", "es": " semana", "fr": " semaine", "pt": " semana",
+    "it": " settiman", "pl": " tydz| tygod", "ru": " недел", "tr": " hafta", "id": " minggu| seminggu| pekan",
+    "vi": " tuần", "zh": "周|星期|礼拜", "ja": "週間", "ko": "일주일|한 주", "hi": " हफ्त| सप्ताह", "ar": "اسبوع",
+    "th": "สัปดาห์|อาทิตย์",
+}  # fmt: skip
 _COMPANY = re.compile(r" (?:you|us|we|they|of) (?:two|three) ")
 
 
 def told(value: str, said: set[tuple[str, str]], normal: str, language: str) -> bool:
     """Whether a normalised original has this number in other words."""
     number = int(value)
-    numbers = {int(v) for kind, v in said if kind == "number" and v.isdigit()} | {1}
+    numbers = {int(v) for kind, v in said if kind == "number" and v.isdigit()}
     numbers |= {int(v.split(":")[0]) for kind, v in said if kind == "clock" and v[:1].isdigit()}
     spoken = normal.replace(" пол", " пол ") if language == "ru" else normal
     half = _has(_HALVES, language, spoken)
@@ -41,7 +47,7 @@ def told(value: str, said: set[tuple[str, str]], normal: str, language: str) -> 
     if any(word in spoken and number in {hours, hours * 60 + 30} for word, hours in _mixed(language)):
         return True
     past = any(30 < minutes < 60 for minutes in numbers)
-    if past and number - 1 in numbers - {1}:
+    if past and number - 1 in numbers:
         return True  # 6:45 is a quarter to seven
     near = {number - 1, number + 1} - {0, 1}
     if (half or quarter) and number <= 24 and (near & numbers or any(_word(language, each, spoken) for each in near)):
@@ -71,6 +77,8 @@ def _converted(number: int, numbers: set[int], spoken: str, language: str) -> bo
     if number in {2, 7} and numbers & {8, 14, 15} and speaks_of("days", language, spoken):
         return True  # quinze jours are two weeks, acht Tage are one
     if number == 6 and _has(_HALVES, language, spoken) and speaks_of("year", language, spoken):
+        return True
+    if number == 7 and _has(_A_WEEK, language, spoken):
         return True
     for larger, times, smaller in _UNITS:
         if number % times == 0 and speaks_of(larger, language, spoken):
