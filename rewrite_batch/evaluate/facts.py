@@ -18,7 +18,7 @@ from rewrite_batch.evaluate.stems import excuses
 from rewrite_batch.evaluate.structure import annotate
 from rewrite_batch.evaluate.tables import FIRED, fired
 from rewrite_batch.evaluate.text import Text, read
-from rewrite_batch.evaluate.told import among_us, told
+from rewrite_batch.evaluate.told import HALF_PAST, among_us, hour_late, told
 
 KINDS = {"@number": "number", "@weekday": "weekday", "@month": "month", "@clock": "clock", "@daypart": "daypart"}
 _FACTS = pl.Schema({"row": pl.Int64(), "kind": pl.String(), "value": pl.String(), "rule": pl.String(),
@@ -38,6 +38,7 @@ def new_facts(frame: pl.DataFrame, text: Text, marked: pl.DataFrame, source: Int
     return pl.concat(
         [
             _new_values(frame, stated, source, text, using),
+            _late_hours(frame, text, source),
             _new_addresses(frame),
             new_names(frame, text, source, using),
         ]
@@ -135,6 +136,17 @@ def _new_values(frame: pl.DataFrame, stated: pl.DataFrame, source: Ints, text: T
     return fired(new, "new_fact", pl.concat_str("kind", pl.lit(":"), "rule"))
 
 
+def _late_hours(frame: pl.DataFrame, text: Text, source: Ints) -> pl.DataFrame:
+    likely = text.rows.str.contains(HALF_PAST).to_numpy() & (text.language == "en")
+    rows = np.flatnonzero(likely)
+    originals = read(frame["original_text"].gather(rows), source[rows]).rows.to_list()
+    late = [
+        hour_late(text.rows[row], original, str(source[row]))
+        for row, original in zip(rows.tolist(), originals, strict=True)
+    ]
+    return fired(pl.DataFrame({"row": rows[np.array(late, bool)]}), "new_fact", "hour_late")
+
+
 def _expressible(left: pl.DataFrame, source: Ints, using: Matcher) -> pl.Series:
     """What the source language's pack has no word for may stand in the original unseen: it is not judged."""
     known = values_of(using)
@@ -164,7 +176,7 @@ def _given(originals: pl.Series, language: Ints, rows: Ints, using: Matcher) -> 
     return facts.select(pl.Series("row", rows).gather(facts["row"]), "kind", "value").unique()
 
 
-def given_as(  # noqa: PLR0913  one fact, and the texts that may have it
+def given_as(
     kind: str, value: str, said: set[tuple[str, str]], *, original: str, normal: str, rewritten: str,
     languages: tuple[str, str],
 ) -> bool:  # fmt: skip

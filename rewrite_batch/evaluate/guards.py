@@ -23,7 +23,8 @@ _PLACEHOLDER = (
 )
 _LEAK = (
     r"(?i)\b(?:system prompt|as an ai\b|language model|as instructed|output_language|rewritten_text|power_mode|"
-    r"higher_sender|higher_recipient|context pack|target_locale|source_locale|json schema|rewrite_strength|light_touch|"
+    r"higher_sender|higher_recipient|context pack|target_locale|source_locale|json schema|"
+    r"rewrite_strength|light_touch|"
     r"full_reframe|do_not_add|tone_multiplier|extra_gentle|cool_off|policy_version|prompt_version)\b"
 )
 _ANNOUNCED = (
@@ -37,16 +38,19 @@ _TASK = r"(?:this|that|the|your|such)(?: \w+)? (?:message|request|text|rewrite|c
 _REFUSED = (
     r"(?i)\b(?:can't|can’t|cannot|can not|won't|won’t|couldn't|unable to|not able to|decline to|not going to|"
     r"be able to|not comfortable) (?:\w+ )?(?:rewrit\w+|rephras\w+|reword\w*|paraphras\w+|comply|generate|"
-    rf"(?:write|writ|send|assist|help|process|produc|shar|provid|complet|fulfil|creat|translat)\w*(?: with)? {_TASK})|"
+    rf"(?:write|writ|send|assist|help|process|produc|shar|provid|complet|fulfil|creat|translat)\w*(?: "
+    rf"with)? {_TASK})|"
     r"\b(?:not able|unable) to (?:write|translate|produce) (?:this|that)\b|"
     r"\bthis (?:request|message) (?:falls|goes|violates|contains|cannot|can't|could not|appears|seems|includes)\b|"
     r"\b(?:could|might|may) (?:come across|be seen|be perceived|be read) as (?:confrontational|aggressive|harsh|"
     r"hostile|rude|offensive|hurtful)\b|"
-    r"\bcontact an? (?:qualified )?professional\b|\b(?:my|the|our) (?:content )?(?:guidelines|content policy|programming)\b|"
+    r"\bcontact an? (?:qualified )?professional\b|\b(?:my|the|our) (?:content )?(?:guidelines|content "
+    r"policy|programming)\b|"
     r"\b(?:spea|tal|chatt?)\w* (?:to|with) your (?:housemate|roommate|flatmate)s?\b"
 )
 _OFFERED = (
-    r"(?i)\bhere(?:'s|’s| is| are) (?:a |an |the |your |my |one |two |three |some )?(?:[\w-]+ ){0,4}?(?:versions?|take|wording|"
+    r"(?i)\bhere(?:'s|’s| is| are) (?:a |an |the |your |my |one |two |three |some )?(?:[\w-]+ "
+    r"){0,4}?(?:versions?|take|wording|"
     r"phrasing|rewrite|rephrasing|drafts?|way to (?:say|put|phrase|word))\b|"
     r"\b(?:would you like|do you want|want|if you(?:'d|’d| would)? (?:like|want|prefer)|happy for) me to "
     r"(?:make (?:it|this|the \w+) (?:more|less|a bit|softer|gentler|shorter|longer|firmer|warmer|kinder|friendlier)|"
@@ -57,11 +61,16 @@ _OFFERED = (
     r"\bis what i was going to say\b|\bin (?:their|his|her) (?:own )?words\b"
 )
 _TASK_TALK = (
-    r"(?i)\bthe (?:user|sender|recipient|addressee|requester|original (?:message|text|complaint|author|wording|sender)) "
-    r"(?:wants?|would|is|was|asks?|asked|says?|said|feels?|has|needs?|prefers?|complains?|mentions?|requests?|sounded)\b|"
-    r"\bi(?:'ve|’ve| have)?(?: also)? (?:softened|toned (?:it |this )?down|rewritten|rewrote|rephrased|reworded|paraphrased|"
-    r"translated|adjusted the (?:tone|wording)|kept the (?:tone|wording|message)|made (?:it|this|the \w+) (?:softer|gentler|"
-    r"kinder|warmer|more polite|friendlier)|removed (?:\w+ ){0,2}?(?:swear\w*|insults?|profanity|curs\w+|accusations?|"
+    r"(?i)\bthe (?:user|sender|recipient|addressee|requester|original (?:message|text|complaint|author|"
+    r"wording|sender)) "
+    r"(?:wants?|would|is|was|asks?|asked|says?|said|feels?|has|needs?|prefers?|complains?|mentions?|"
+    r"requests?|sounded)\b|"
+    r"\bi(?:'ve|’ve| have)?(?: also)? (?:softened|toned (?:it |this )?down|rewritten|rewrote|rephrased|"
+    r"reworded|paraphrased|"
+    r"translated|adjusted the (?:tone|wording)|kept the (?:tone|wording|message)|made (?:it|this|the \w+) "
+    r"(?:softer|gentler|"
+    r"kinder|warmer|more polite|friendlier)|removed (?:\w+ ){0,2}?(?:swear\w*|insults?|profanity|curs\w+|"
+    r"accusations?|"
     r"blame|harsh\w*|language|names?))\b|"
     r"\b(?:as requested|as per your instructions|per (?:the|your) instructions|following your instructions)[:,]|"
     r"^\W*in an? (?:\w+,? ){1,3}tone\b|\b(?:the|your|this) (?:message|text|wording|complaint|note) (?:has been|was) "
@@ -69,9 +78,12 @@ _TASK_TALK = (
     r"\b(?:do not|don't) add (?:any )?(?:new )?facts?\b"
 )
 _LABEL = (
-    r"(?im)^\W*(?:rewrite|rewritten(?: \w+)?|translation|translated(?: \w+)?|output|answer|response|result|message|draft|"
-    r"revised(?: \w+)?|tone|version(?: \d)?|option(?: \w)?|english|language|intent|subject|final(?: \w+)?|assistant|system|"
-    r"user|instructions?)\s*:\s*\S|\boption (?:1|one|a)\s*:|\bnote\s*:\s*(?:i |this |the (?:original|tone|wording|message))"
+    r"(?im)^\W*(?:rewrite|rewritten(?: \w+)?|translation|translated(?: \w+)?|output|answer|response|"
+    r"result|message|draft|"
+    r"revised(?: \w+)?|tone|version(?: \d)?|option(?: \w)?|english|language|intent|subject|final(?: \w+)?|"
+    r"assistant|system|"
+    r"user|instructions?)\s*:\s*\S|\boption (?:1|one|a)\s*:|\bnote\s*:\s*(?:i |this |the (?:original|tone|"
+    r"wording|message))"
 )
 _TAG = r"\[[A-Za-z_][^\]\n]{0,60}\]|\{[A-Za-z_][^}\n]{0,40}\}|</?[A-Za-z_|][^<>\n]{0,60}>"
 _ADDRESSED = r"\b(?:Hi|Hello|Hey|Dear),? (?:NAME|RECIPIENT|HOUSEMATE|SENDER|USER|XXX?|[Rr]ecipient|[Uu]ser|[Ss]ender)\b"
@@ -95,8 +107,8 @@ _ABOUT_TASK = [
     "be read as", "professional", "guidelines", "content policy", "programming", "housemate", "roommate", "flatmate",
     "here's", "here’s", "here is", "here are", "me to", "version", "let me put", "going to say", "words",
     "the user", "the sender", "the recipient", "the addressee", "the requester", "the original", "soften", "toned",
-    "rewr", "rephras", "reword", "paraphras", "translat", "adjust", "kept the", "made ", "removed", "requested", "instructions",
-    "tone", "facts", "dear", "hello", "hi", "hey",
+    "rewr", "rephras", "reword", "paraphras", "translat", "adjust", "kept the", "made ", "removed", "requested",
+    "instructions", "tone", "facts", "dear", "hello", "hi", "hey",
 ]  # fmt: skip
 BY_SIGN = {
     "fence": _FENCE, "markdown": _MARKDOWN, "html": _HTML, "json": _JSON, "placeholder": _PLACEHOLDER,
@@ -173,9 +185,7 @@ def _quotes(frame: pl.DataFrame, text: Text) -> pl.DataFrame:
     rows = likely["row"].to_numpy()
     originals = read(likely["original_text"], text.language[rows]).rows
     pairs = zip(text.rows.gather(rows).to_list(), originals.to_list(), strict=True)
-    return likely.filter(
-        pl.Series([quotes(rewritten, original) for rewritten, original in pairs], dtype=pl.Boolean())
-    )
+    return likely.filter(pl.Series([quotes(rewritten, original) for rewritten, original in pairs], dtype=pl.Boolean()))
 
 
 def quotes(rewritten: str, original: str) -> bool:

@@ -16,11 +16,12 @@ from rewrite_batch.evaluate.text import Text, read
 
 # After a small letter, a digit or a comma: not at the start of a sentence, nor after a colon or a quotation mark.
 _CAPITAL = r"[\p{Ll}\p{N},;)]\s+\p{Lu}\p{Ll}{2,}"
-# Where else a name stands in English: after a title, as a signature, or as somebody who speaks at the start of a sentence.
+# Where else a name stands in English: after a title, as a signature, or before a verb of speech at a sentence's start.
 TITLED = r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Uncle|Aunt|Auntie)\.?\s+\p{Lu}\p{Ll}{2,}"
 SIGNED = r"(?:\n\s*|[-–—~]\s?)\p{Lu}\p{Ll}{2,}\s*$"
 SPEAKS = (
-    r"(?:^|[.!?]\s+)\p{Lu}\p{Ll}{2,}(?:,? and I\b|,? too\b| (?:also )?(?:thinks?|said|says?|mentioned|told|asked|agrees?|"
+    r"(?:^|[.!?]\s+)\p{Lu}\p{Ll}{2,}(?:,? and I\b|,? too\b| (?:also )?(?:thinks?|said|says?|mentioned|"
+    r"told|asked|agrees?|"
     r"agreed|feels?|felt|complained|complains?|noticed|pointed|suggested|wants?|wanted|heard|saw)\b)"
 )
 WITHOUT_CAPITALS = ("zh", "ja", "ko", "th", "hi", "ar", "fa", "ur", "he", "mr", "ne", "yue")

@@ -1,5 +1,5 @@
-"""A subject that the original does not have: `The bathroom has been messy too`, of a complaint about dishes. Fired rules
-go out.
+"""A subject that the original does not have: `The bathroom has been messy too`, of a complaint about dishes. Fired
+rules go out.
 
 What a household complains about is listed twice: as phrases of the rewrite that accuse (words/subjects.tsv), and as
 beginnings of words of the original, in each source language, that excuse them (words/fields.tsv). The second list is
@@ -10,7 +10,7 @@ list is not judged.
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -105,8 +105,8 @@ def _lines(name: str) -> Iterator[list[str]]:
     return (line.split("\t") for line in lines[1:])
 
 
-def _table(pairs: object, *names: str) -> pl.DataFrame:
-    return pl.DataFrame(list(pairs), schema=dict.fromkeys(names, pl.String()), orient="row")  # type: ignore[call-overload]
+def _table(pairs: Iterable[tuple[str, str]], *names: str) -> pl.DataFrame:
+    return pl.DataFrame(list(pairs), schema=dict.fromkeys(names, pl.String()), orient="row")
 
 
 def _patterns(phrase: str, language: str) -> list[str]:

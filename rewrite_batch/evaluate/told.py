@@ -31,6 +31,11 @@ _A_WEEK = {
     "vi": " tuần", "zh": "周|星期|礼拜", "ja": "週間", "ko": "일주일|한 주", "hi": " हफ्त| सप्ताह", "ar": "اسبوع",
     "th": "สัปดาห์|อาทิตย์",
 }  # fmt: skip
+# Halb elf is half past ten: where it names the hour to come, a rewrite with that hour is an hour late.
+_TO_COME = {"de": "halb", "nl": "half", "sv": "halv", "pl": "wpół do", "ru": "пол", "id": "setengah"}
+_HOURS = dict(zip(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+                  range(1, 13), strict=True))  # fmt: skip
+HALF_PAST = r" (\d{1,2}) 30 | half past (\w+) "
 _COMPANY = re.compile(r" (?:you|us|we|they|of) (?:two|three) ")
 
 
@@ -53,6 +58,17 @@ def told(value: str, said: set[tuple[str, str]], normal: str, language: str) -> 
     if (half or quarter) and number <= 24 and (near & numbers or any(_word(language, each, spoken) for each in near)):
         return True
     return _converted(number, numbers, spoken, language)
+
+
+def hour_late(rewritten: str, normal: str, language: str) -> bool:
+    """Two normalised texts, the first in English: halb elf has become 11:30."""
+    lead = _TO_COME.get(language)
+    named = re.findall(rf" {lead} ?(\w+)", normal) if lead else []
+    if len(named) != 1:
+        return False
+    coming = [hour for hour in range(2, 13) if named[0] == str(hour) or _word(language, hour, f" {named[0]} ")]
+    said = [_HOURS.get(word, 0) or int(digits or 0) for digits, word in re.findall(HALF_PAST, rewritten)]
+    return any(hour % 12 == each % 12 for hour in said if hour for each in coming)
 
 
 def among_us(value: str, rewritten: str) -> bool:

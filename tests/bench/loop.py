@@ -14,6 +14,7 @@ from rewrite_batch.contracts.values import WARNINGS
 from rewrite_batch.evaluate import added, facts, guards, names, obfuscation, pleasantries, subjects
 from rewrite_batch.evaluate.hits import Matcher, matcher
 from rewrite_batch.evaluate.intents import ENOUGH, LOST_WORDS, refuses
+from rewrite_batch.evaluate.told import hour_late
 from tests.bench.loop_language import foreign
 from tests.bench.loop_rules import Hit, Scene, Terms, find, fire
 from tests.bench.loop_text import Read, read, sentences
@@ -54,7 +55,7 @@ class Loop:
         codes |= {code for code, _ in self._disguised(row, target)}
         if (
             self._new_values(row, text, hits) or _new_address(row) or self._new_name(row) or _added(row, text, hits)
-            or _new_subject(row, text)
+            or _new_subject(row, text) or _late_hour(row, text)
         ):  # fmt: skip
             codes.add("new_fact")
         if any(leak.search(row["rewritten_text"]) for leak in _LEAKS):
@@ -125,19 +126,28 @@ def _english_names(text: str) -> list[str]:
     ]
 
 
+def _late_hour(row: dict[str, Any], text: Read) -> bool:
+    normal = read(row["original_text"], row["source_locale"]).norm
+    return row["target_locale"] == "en" and hour_late(text.norm, normal, row["source_locale"])
+
+
 def _new_subject(row: dict[str, Any], text: Read) -> bool:
     source, target, original = row["source_locale"], row["target_locale"], row["original_text"]
     known = subjects.subjects().get(target)
     if known is None or source not in subjects.fields():
         return False
     said = _subjects(text.norm, known)
-    given = {field for topic in row["topics"] or [] for field in subjects.TOPICS.get(topic, ())}
+    given = {field for topic in _topics(row) for field in subjects.TOPICS.get(topic, ())}
     given |= {"money"} if _MONEY.search(original) else set[str]()
     for language in (source, target):
         normal = read(original, language).norm
         given |= {field for pattern, field in subjects.fields()[language].iter_rows() if pattern in normal}
     excused = {subject for subject, field in known.excuses.iter_rows() if field in given}
     return bool(said - excused - _subjects(read(original, target).norm, known))
+
+
+def _topics(row: dict[str, Any]) -> list[str]:
+    return row["topics"] or []
 
 
 def _subjects(normal: str, known: subjects.Subjects) -> set[str]:
