@@ -18,6 +18,7 @@ from rewrite_batch.evaluate.stems import excuses
 from rewrite_batch.evaluate.structure import annotate
 from rewrite_batch.evaluate.tables import FIRED, fired
 from rewrite_batch.evaluate.text import Text, read
+from rewrite_batch.evaluate.told import HALF_PAST, among_us, hour_late, told
 
 KINDS = {"@number": "number", "@weekday": "weekday", "@month": "month", "@clock": "clock", "@daypart": "daypart"}
 _FACTS = pl.Schema({"row": pl.Int64(), "kind": pl.String(), "value": pl.String(), "rule": pl.String(),
@@ -36,7 +37,8 @@ def new_facts(frame: pl.DataFrame, text: Text, marked: pl.DataFrame, source: Int
     stated = facts_of(text, marked).filter(pl.col("kind") != "daypart")
     return pl.concat(
         [
-            _new_values(frame, stated, source, text.language, using),
+            _new_values(frame, stated, source, text, using),
+            _late_hours(frame, text, source),
             _new_addresses(frame),
             new_names(frame, text, source, using),
         ]
@@ -99,7 +101,7 @@ def _digits(text: Text) -> pl.DataFrame:
     ).cast(_FACTS)
 
 
-def _new_values(frame: pl.DataFrame, stated: pl.DataFrame, source: Ints, target: Ints, using: Matcher) -> pl.DataFrame:
+def _new_values(frame: pl.DataFrame, stated: pl.DataFrame, source: Ints, text: Text, using: Matcher) -> pl.DataFrame:
     """A source language without a pack has number words that we do not know: nothing is new then."""
     known = np.isin(source, list(using.languages))
     rows = stated["row"].unique(maintain_order=True).to_numpy()
@@ -114,7 +116,7 @@ def _new_values(frame: pl.DataFrame, stated: pl.DataFrame, source: Ints, target:
         return FIRED.to_frame()
     doubtful = left["row"].unique(maintain_order=True).to_numpy()
     # People mix languages: what the original says in the target language counts as well.
-    again = _given(frame["original_text"].gather(doubtful), target[doubtful], doubtful, using)
+    again = _given(frame["original_text"].gather(doubtful), text.language[doubtful], doubtful, using)
     allowed = pl.concat([given.filter(pl.col("row").is_in(doubtful)), again])
     said: dict[int, set[tuple[str, str]]] = {}
     for row, kind, value in allowed.iter_rows():
@@ -122,14 +124,27 @@ def _new_values(frame: pl.DataFrame, stated: pl.DataFrame, source: Ints, target:
     originals = frame["original_text"].gather(doubtful)
     raw = dict(zip(doubtful.tolist(), originals.to_list(), strict=True))
     normal = dict(zip(doubtful.tolist(), read(originals, source[doubtful]).rows.to_list(), strict=True))
+    rewritten = dict(zip(doubtful.tolist(), text.rows.gather(doubtful).to_list(), strict=True))
     kept = [
-        not covered(kind, value, said.get(row, set()), raw[row])
-        # Within a language the pack has the form; across languages any form will do.
-        and not (source[row] != target[row] and excuses(str(source[row]), kind, value, normal[row]))
+        not given_as(
+            kind, value, said.get(row, set()), original=raw[row], normal=normal[row], rewritten=rewritten[row],
+            languages=(str(source[row]), str(text.language[row])),
+        )
         for row, kind, value in left.select("row", "kind", "value").iter_rows()
-    ]
+    ]  # fmt: skip
     new = left.filter(pl.Series(kept, dtype=pl.Boolean()))
     return fired(new, "new_fact", pl.concat_str("kind", pl.lit(":"), "rule"))
+
+
+def _late_hours(frame: pl.DataFrame, text: Text, source: Ints) -> pl.DataFrame:
+    likely = text.rows.str.contains(HALF_PAST).to_numpy() & (text.language == "en")
+    rows = np.flatnonzero(likely)
+    originals = read(frame["original_text"].gather(rows), source[rows]).rows.to_list()
+    late = [
+        hour_late(text.rows[row], original, str(source[row]))
+        for row, original in zip(rows.tolist(), originals, strict=True)
+    ]
+    return fired(pl.DataFrame({"row": rows[np.array(late, bool)]}), "new_fact", "hour_late")
 
 
 def _expressible(left: pl.DataFrame, source: Ints, using: Matcher) -> pl.Series:
@@ -159,6 +174,20 @@ def _given(originals: pl.Series, language: Ints, rows: Ints, using: Matcher) -> 
     only_facts = matcher(using.packs, frozenset(KINDS))
     facts = facts_of(text, annotate(find(text, only_facts), text, only_facts))
     return facts.select(pl.Series("row", rows).gather(facts["row"]), "kind", "value").unique()
+
+
+def given_as(
+    kind: str, value: str, said: set[tuple[str, str]], *, original: str, normal: str, rewritten: str,
+    languages: tuple[str, str],
+) -> bool:  # fmt: skip
+    """Whether the original has this fact in any form. `normal` and `rewritten` are normalised texts."""
+    source, target = languages
+    if covered(kind, value, said, original):
+        return True
+    # Within a language the pack has the form; across languages any form will do.
+    if source != target and excuses(source, kind, value, normal):
+        return True
+    return kind == "number" and value.isdigit() and (told(value, said, normal, source) or among_us(value, rewritten))
 
 
 def covered(kind: str, value: str, said: set[tuple[str, str]], original: str) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
+from rewrite_batch.evaluate.pleasantries import matter_lost
 from rewrite_batch.evaluate.tables import fired
 from rewrite_batch.evaluate.text import Text
 
@@ -18,6 +19,8 @@ ENOUGH = {
     "concern": ("@request", "@boundary", "@concern", "@question", "@demand"),
     "clarification": ("@question", "@concern", "@request"),
 }
+_HELP = ("help with", "help you with", "assist with")
+_TASK_WORDS = ("", "that", "this", "it", "your", "rewriting", "writing", "messages", "requests", "such", "creating")
 LOST_WORDS = 3  # what is left of a text after its greetings, when nothing is left
 
 
@@ -35,18 +38,39 @@ def intents(marked: pl.DataFrame, text: Text, intent: pl.Series, *, packed: Ints
         any_of = asks | np.logical_or.reduce([seen[code] for code in codes])
         full |= any_of & (wanted == name)
     empty = _only_greets(marked, text)
-    refused = marked.filter(pl.col("code") == "@refusal").select("row", "rule", "first", "last")
+    refused = _refusals(marked, text)
     lost = empty & ~full & packed
     result = np.where(full | ~packed, "pass", "warn").astype(object)
     result[lost] = "fail"
+    dropped = matter_lost(text)
+    result[dropped] = "fail"
     result[refused["row"].to_numpy()] = "fail"
     why = pl.concat(
         [
             fired(refused, "intent_preserved", pl.concat_str(pl.lit("refusal:"), "rule")),
             fired(pl.DataFrame({"row": np.flatnonzero(lost)}), "intent_preserved", "only_greets"),
+            fired(pl.DataFrame({"row": np.flatnonzero(dropped)}), "intent_preserved", "matter_lost"),
         ]
     )
     return result, why
+
+
+def _refusals(marked: pl.DataFrame, text: Text) -> pl.DataFrame:
+    """`I can't help with` refuses a task where it goes on with `that`; with `the bins` it is a housemate's."""
+    hits = marked.filter(pl.col("code") == "@refusal").select("row", "rule", "first", "last")
+    kept = [
+        refuses(text.rows[row][first - text.starts[row] : last - text.starts[row] + 1],
+                text.rows[row][last - text.starts[row] + 1 :])
+        for row, first, last in hits.select("row", "first", "last").iter_rows()
+    ]  # fmt: skip
+    return hits.filter(pl.Series(kept, dtype=pl.Boolean()))
+
+
+def refuses(phrase: str, rest: str) -> bool:
+    """`phrase` is what the pack's rule found, `rest` what follows it in the normalised text."""
+    if not phrase.endswith(_HELP):
+        return True
+    return rest.strip(" ").split(" ")[0] in _TASK_WORDS
 
 
 def _only_greets(marked: pl.DataFrame, text: Text) -> Ints:

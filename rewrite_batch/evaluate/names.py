@@ -16,6 +16,14 @@ from rewrite_batch.evaluate.text import Text, read
 
 # After a small letter, a digit or a comma: not at the start of a sentence, nor after a colon or a quotation mark.
 _CAPITAL = r"[\p{Ll}\p{N},;)]\s+\p{Lu}\p{Ll}{2,}"
+# Where else a name stands in English: after a title, as a signature, or before a verb of speech at a sentence's start.
+TITLED = r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Uncle|Aunt|Auntie)\.?\s+\p{Lu}\p{Ll}{2,}"
+SIGNED = r"(?:\n\s*|[-–—~]\s?)\p{Lu}\p{Ll}{2,}\s*$"
+SPEAKS = (
+    r"(?:^|[.!?]\s+)\p{Lu}\p{Ll}{2,}(?:,? and I\b|,? too\b| (?:also )?(?:thinks?|said|says?|mentioned|"
+    r"told|asked|agrees?|"
+    r"agreed|feels?|felt|complained|complains?|noticed|pointed|suggested|wants?|wanted|heard|saw)\b)"
+)
 WITHOUT_CAPITALS = ("zh", "ja", "ko", "th", "hi", "ar", "fa", "ur", "he", "mr", "ne", "yue")
 _CYRILLIC = dict(
     zip(
@@ -51,15 +59,31 @@ def new_names(frame: pl.DataFrame, text: Text, source: Ints, using: Matcher) -> 
             ),
         ]
     ).explode("name", empty_as_null=True)
+    tokens = tokens.with_columns(pl.col("name").str.extract(r"(\p{Lu}\p{Ll}+)$"))
+    tokens = pl.concat([tokens, _english(frame.filter(pl.Series(text.language == "en")))])
     if tokens.is_empty():
         return FIRED.to_frame()
-    tokens = tokens.with_columns(pl.col("name").str.extract(r"(\p{Lu}\p{Ll}+)$"))
     spoken = _in_a_pack(tokens, text.language, using)
     new = [
         not known and not stands_in(name, original, str(source[row]), str(text.language[row]))
         for (row, original, name), known in zip(tokens.iter_rows(), spoken, strict=True)
     ]
     return fired(tokens.filter(pl.Series(new, dtype=pl.Boolean())), "new_fact", "name")
+
+
+def _english(frame: pl.DataFrame) -> pl.DataFrame:
+    """row, original_text, name."""
+    text = pl.col("rewritten_text")
+    ends, begins = r"(\p{Lu}\p{Ll}+)\s*$", r"(\p{Lu}\p{Ll}+)"
+    return pl.concat(
+        [
+            frame.filter(text.str.contains(where))
+            .select("row", "original_text", text.str.extract_all(where).alias("name"))
+            .explode("name", empty_as_null=True)
+            .with_columns(pl.col("name").str.extract(part))
+            for where, part in ((TITLED, ends), (SIGNED, ends), (SPEAKS, begins))
+        ]
+    )
 
 
 def _in_a_pack(tokens: pl.DataFrame, language: Ints, using: Matcher) -> list[bool]:

@@ -19,6 +19,7 @@ from rewrite_batch.evaluate.language import foreign
 from rewrite_batch.evaluate.obfuscation import disguised
 from rewrite_batch.evaluate.packs import Lexicon, shipped
 from rewrite_batch.evaluate.structure import annotate, fire
+from rewrite_batch.evaluate.subjects import new_subjects
 from rewrite_batch.evaluate.tables import CANDIDATES, VERDICTS, fired
 from rewrite_batch.evaluate.text import Text, read
 from rewrite_batch.evaluate.verdicts import conclude
@@ -104,6 +105,7 @@ def fire_all(part: pl.DataFrame, using: Matcher) -> tuple[pl.DataFrame, Ints, Te
             disguised(frame, text, using),
             new_facts(frame, text, marked, source, using),
             added_complaints(frame, text, marked, source),
+            new_subjects(frame, text, source),
             guard(frame, text, soft=soft),
             why,
         ]

@@ -11,10 +11,10 @@ from typing import Any
 
 from rewrite_batch.contracts.locale import normalise_locale
 from rewrite_batch.contracts.values import WARNINGS
-from rewrite_batch.evaluate import added, facts, guards, names, obfuscation
+from rewrite_batch.evaluate import added, facts, guards, names, obfuscation, pleasantries, subjects
 from rewrite_batch.evaluate.hits import Matcher, matcher
-from rewrite_batch.evaluate.intents import ENOUGH, LOST_WORDS
-from rewrite_batch.evaluate.stems import excuses
+from rewrite_batch.evaluate.intents import ENOUGH, LOST_WORDS, refuses
+from rewrite_batch.evaluate.told import hour_late
 from tests.bench.loop_language import foreign
 from tests.bench.loop_rules import Hit, Scene, Terms, find, fire
 from tests.bench.loop_text import Read, read, sentences
@@ -24,7 +24,13 @@ _OF = {kind: "".join(c for c in map(chr, range(0x3000)) if unicodedata.category(
 _CAPITAL = re.compile(rf"[{re.escape(_OF['Ll'] + _OF['N'])},;)]\s+[{_OF['Lu']}][{_OF['Ll']}]{{2,}}")
 _LAST_NAME = re.compile(rf"[{_OF['Lu']}][{_OF['Ll']}]+$")
 _GIVEN = re.compile(names.GIVEN_PATTERN)
-_GUARDS = [re.compile(pattern) for pattern in guards.BY_SIGN.values()]
+_ENGLISH_NAMES = [
+    (re.compile(where.replace(r"\p{Lu}", f"[{_OF['Lu']}]").replace(r"\p{Ll}", f"[{_OF['Ll']}]")), last)
+    for where, last in ((names.TITLED, True), (names.SIGNED, True), (names.SPEAKS, False))
+]
+_NAME = re.compile(rf"[{_OF['Lu']}][{_OF['Ll']}]+")
+_MONEY = re.compile(subjects.MONEY)
+_GUARDS = [re.compile(pattern) for pattern in (*guards.BY_SIGN.values(), *guards.BY_TASK.values())]
 _LEAKS = [re.compile(pattern) for pattern in guards.BY_WORD.values()]
 _HIDDEN = re.compile(guards.HIDDEN)
 _UNSPACED = {"zh", "ja", "th", "yue", "lo", "km", "my"}
@@ -47,7 +53,10 @@ class Loop:
         if _primary(row["output_language"]) != target or foreign(text, target):
             codes.add("non_target_locale")
         codes |= {code for code, _ in self._disguised(row, target)}
-        if self._new_values(row, text, hits) or _new_address(row) or self._new_name(row) or _added(row, text, hits):
+        if (
+            self._new_values(row, text, hits) or _new_address(row) or self._new_name(row) or _added(row, text, hits)
+            or _new_subject(row, text) or _late_hour(row, text)
+        ):  # fmt: skip
             codes.add("new_fact")
         if any(leak.search(row["rewritten_text"]) for leak in _LEAKS):
             codes.add("preference_disclosure")
@@ -92,8 +101,9 @@ class Loop:
         normal = read(original, source).norm
         for kind, value in stated - said:
             expressible = (source, kind, value) in known_values or (value.isdigit() and int(value) > facts.LAST_WORD)
-            excused = source != target and excuses(source, kind, value, normal)
-            if expressible and not excused and not facts.covered(kind, value, said, original):
+            if expressible and not facts.given_as(
+                kind, value, said, original=original, normal=normal, rewritten=text.norm, languages=(source, target)
+            ):
                 return True
         return False
 
@@ -102,14 +112,47 @@ class Loop:
         if target in names.WITHOUT_CAPITALS:
             return False
         found = _GIVEN.findall(text) + ([] if target == "de" else _CAPITAL.findall(text))
-        for token in found:
-            match = _LAST_NAME.search(token)
-            if match is None:
-                continue
-            listed = names.listed(read(match[0], target).norm, *names.vocabulary(self.using, target))
-            if not listed and not names.stands_in(match[0], row["original_text"], row["source_locale"], target):
+        tokens = [match[0] for match in map(_LAST_NAME.search, found) if match]
+        for name in [*tokens, *(_english_names(text) if target == "en" else [])]:
+            listed = names.listed(read(name, target).norm, *names.vocabulary(self.using, target))
+            if not listed and not names.stands_in(name, row["original_text"], row["source_locale"], target):
                 return True
         return False
+
+
+def _english_names(text: str) -> list[str]:
+    return [
+        _NAME.findall(match[0])[-1 if last else 0] for where, last in _ENGLISH_NAMES for match in where.finditer(text)
+    ]
+
+
+def _late_hour(row: dict[str, Any], text: Read) -> bool:
+    normal = read(row["original_text"], row["source_locale"]).norm
+    return row["target_locale"] == "en" and hour_late(text.norm, normal, row["source_locale"])
+
+
+def _new_subject(row: dict[str, Any], text: Read) -> bool:
+    source, target, original = row["source_locale"], row["target_locale"], row["original_text"]
+    known = subjects.subjects().get(target)
+    if known is None or source not in subjects.fields():
+        return False
+    said = _subjects(text.norm, known)
+    given = {field for topic in _topics(row) for field in subjects.TOPICS.get(topic, ())}
+    given |= {"money"} if _MONEY.search(original) else set[str]()
+    for language in (source, target):
+        normal = read(original, language).norm
+        given |= {field for pattern, field in subjects.fields()[language].iter_rows() if pattern in normal}
+    excused = {subject for subject, field in known.excuses.iter_rows() if field in given}
+    return bool(said - excused - _subjects(read(original, target).norm, known))
+
+
+def _topics(row: dict[str, Any]) -> list[str]:
+    return row["topics"] or []
+
+
+def _subjects(normal: str, known: subjects.Subjects) -> set[str]:
+    masked = re.sub("|".join(map(re.escape, known.harmless)), " ", normal)
+    return {subject for pattern, subject in known.phrases.iter_rows() if pattern in masked}
 
 
 @lru_cache(maxsize=4096)
@@ -154,14 +197,20 @@ def _is_no_message(row: dict[str, Any], text: Read, hits: list[Hit]) -> bool:
     if len(text.norm) > 120 and len(split) >= 24 and len(set(split)) * 4 < len(split):
         return True
     soft = text.asks or any(hit.code in {"@softener", "@request", "@greeting", "@question"} for hit in hits)
-    near = abs(len(words) - len(original)) <= 8 and len(words) >= 20
-    return bool(not soft and near and read(original, row["target_locale"]).norm == text.norm)
+    near = abs(len(words) - len(original)) <= guards.ECHO_LENGTH and len(words) >= guards.ECHO_LEAST
+    given = read(original, row["target_locale"]).norm
+    if any(text.quoted) and guards.quotes(text.norm, given):
+        return True
+    return not soft and near and guards.echoes(text.norm, given)
 
 
 def _intent(row: dict[str, Any], text: Read, hits: list[Hit]) -> str:
     codes = {hit.code for hit in hits}
     full = bool(text.asks or codes.intersection(ENOUGH[row["intent"]]))
-    if "@refusal" in codes:
+    refusals = [hit for hit in hits if hit.code == "@refusal"]
+    if any(refuses(text.norm[hit.first : hit.last + 1], text.norm[hit.last + 1 :]) for hit in refusals):
+        return "fail"
+    if row["target_locale"] == pleasantries.LANGUAGE and _matter_lost(text):
         return "fail"
     greets = {hit.sentence for hit in hits if hit.code == "@greeting"}
     outside = [text.norm[i] != " " and text.sentence[i] not in greets for i in range(len(text.norm))]
@@ -170,3 +219,13 @@ def _intent(row: dict[str, Any], text: Read, hits: list[Hit]) -> str:
     else:
         lost = sum(o and text.norm[i - 1] == " " for i, o in enumerate(outside)) <= LOST_WORDS
     return "fail" if lost and not full else "pass" if full else "warn"
+
+
+def _matter_lost(text: Read) -> bool:
+    if not text.asks and re.search(pleasantries.ALLOWED, text.norm) and pleasantries.allows(text.norm):
+        return True
+    for _, sentence in sentences(text):
+        small = not text.asks or sentence.count(" ") < pleasantries.SMALL_TALK
+        if not re.search(pleasantries.NICE, sentence) or not small:
+            return False
+    return bool(text.norm.strip()) and not subjects.names_subject(pleasantries.LANGUAGE, text.norm)
