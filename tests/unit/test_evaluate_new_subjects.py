@@ -181,7 +181,7 @@ def test_a_message_that_is_only_nice_has_lost_its_matter(rewritten: str) -> None
 @pytest.mark.parametrize(
     "rewritten",
     ["Hi, I'd rather not lend it. Thanks for understanding.", "I hope you're well. My drill is for my own use.",
-     "You're welcome to use the drill, but please ask first.", "Thank you for keeping the music low at night."],
+     "You're welcome to use the drill, but please ask first."],
 )  # fmt: skip
 def test_nice_words_around_the_matter_do_no_harm(rewritten: str) -> None:
     assert verdict("don't use my drill, the music at night", rewritten)["intent_preserved"] != "fail"
