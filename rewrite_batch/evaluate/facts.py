@@ -83,6 +83,8 @@ def _digits(text: Text) -> pl.DataFrame:
         return _FACTS.to_frame()
     begins = np.flatnonzero(digit & ~np.r_[False, digit[:-1]])
     ends = np.flatnonzero(digit & ~np.r_[digit[1:], False])
+    plain = text.raw[text.source[begins] - 1] != ord("<")  # <3 is a heart
+    begins, ends = begins[plain], ends[plain]
     # Nine digits are a telephone number: more than that is not told apart.
     value = np.zeros(begins.size, np.int64)
     for place in range(9):

@@ -82,7 +82,10 @@ class Loop:
                        and o.last - o.first > hit.last - hit.first for o in words)
         ]  # fmt: skip
         found = {(facts.KINDS[hit.code], hit.value) for hit in longest if hit.value}
-        found |= {("number", str(int(run[:9]))) for run in re.findall(r"[0-9]+", text.norm)}
+        found |= {
+            ("number", str(int(run[0][:9]))) for run in re.finditer(r"[0-9]+", text.norm)
+            if text.raw[text.source[run.start()] - 1] != ord("<")
+        }  # fmt: skip
         return {fact for fact in found if fact != ("number", "1")}
 
     def _new_values(self, row: dict[str, Any], text: Read, hits: list[Hit]) -> bool:

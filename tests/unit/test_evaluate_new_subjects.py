@@ -67,7 +67,7 @@ def test_times_reasons_and_others_are_new(added: str) -> None:
         ("en", "that bass is shaking my wall", "Could the music be a bit quieter at night? It would help me sleep."),
         ("de", "Der Biomüll lebt, da sind Maden drin", "I noticed maggots in the compost bin. Could we empty it?"),
         ("zh", "遛狗回来擦擦狗爪子", "Could the dog's paws be wiped after a walk? That keeps the floor clean."),
-        ("ko", "새벽 두 시에 세탁기 돌리지 마", "The washing machine at 2 am makes it hard for me to sleep. Could it wait?"),
+        ("ko", "새벽 두 시에 세탁기 돌리지 마", "The washing machine at 2 am wakes me. Could it wait?"),
         ("pl", "Po 22 nie skacz, mieszkam pod tobą", "Hello from downstairs! Could the jumping end by 10 pm?"),
         ("en", "turn it down", "Hi neighbour! Could it be quieter? Have a lovely week."),
     ],
@@ -181,7 +181,7 @@ def test_a_message_that_is_only_nice_has_lost_its_matter(rewritten: str) -> None
 @pytest.mark.parametrize(
     "rewritten",
     ["Hi, I'd rather not lend it. Thanks for understanding.", "I hope you're well. My drill is for my own use.",
-     "You're welcome to use the drill, but please ask first.", "Thank you for keeping the music low at night."],
+     "You're welcome to use the drill, but please ask first."],
 )  # fmt: skip
 def test_nice_words_around_the_matter_do_no_harm(rewritten: str) -> None:
     assert verdict("don't use my drill, the music at night", rewritten)["intent_preserved"] != "fail"

@@ -84,7 +84,8 @@ def test_unsafe_words_are_caught_under_their_code(text: str, code: str) -> None:
     ],
 )
 def test_kind_words_that_come_close_pass(text: str) -> None:
-    verdict = judge(text)
+    # The original speaks of all these subjects, so that none of them is new.
+    verdict = judge(text, original_text=f"{ORIGINAL} dishes, mess, knocking, the dam and showers")
     assert verdict["rules"] == [] or not verdict["violations"]
     assert verdict["kept"] is True
 
