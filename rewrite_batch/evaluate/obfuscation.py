@@ -1,5 +1,5 @@
-"""Profanity and slurs in disguise: masked (f*ck, sh.t), leetspeak (sh1t), spaced (s h i t), stretched (fuuuck), look-alikes
-of another script. Invisible characters and wide letters are gone before we get here.
+"""Profanity and slurs in disguise: masked (f*ck, sh.t), leetspeak (sh1t), spaced (s h i t), stretched (fuuuck),
+look-alikes of another script. Invisible characters and wide letters are gone before we get here.
 
 One cheap test finds the rows that could hold such a word; only those are read token by token, and a word counts only as
 a whole, so that Scunthorpe is a town.

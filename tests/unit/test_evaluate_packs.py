@@ -69,6 +69,8 @@ def row(rule: str = "a", code: str = "vulgarity", mode: str = "word", pattern: s
         (HEADER + row(mode="glob"), "mode must be one of"),
         (HEADER + row(pattern=""), "pattern is empty"),
         (HEADER + row(code="@number", pattern="five"), "it must be `word=value`"),
+        (HEADER + row(mode="words", pattern="darn | | damn"), "words holds an empty term"),
+        (HEADER + row(code="@class", mode="word"), "a class has mode words"),
         (HEADER + row(miss=""), "hit and miss must both hold a sentence"),
         (HEADER + "a\tb\n", "has 2 cells, not 6"),
         (HEADER.replace("xx-1", "yy-1") + row(), "line 1: must be `# version: xx-"),
@@ -86,6 +88,7 @@ def test_a_mistake_is_named_with_its_line(text: str, says: str) -> None:
         (row(hit="All is well."), "line 3: a does not fire in its hit sentence"),
         (row(miss="Well, DARN that."), "line 3: a fires in its miss sentence"),
         (row(mode="regex", pattern=r"(?<=x)darn"), "not a regular expression in Rust's syntax"),
+        (row(mode="regex", pattern="{oath} it"), "there is no class for {oath}"),
         (row(mode="substring", pattern="d"), "a substring needs two characters"),
         (row(pattern="!!!"), "nothing of the pattern is left"),
     ],
@@ -95,6 +98,16 @@ def test_a_rule_that_does_not_do_what_it_says_is_named(tmp_path: Path, text: str
     file.write_text(HEADER + text)
     _, mistakes = check_file(file)
     assert any(says in mistake for mistake in mistakes)
+
+
+def test_a_slot_takes_every_word_of_its_class_and_no_other(tmp_path: Path) -> None:
+    oaths = row("xx.class.oath", "@class", "words", "darn | heck", hit="Darn.", miss="They are darning.")
+    slotted = row("b", mode="regex", pattern=r"\b{oath} it\b", hit="Well, heck it.", miss="Well, drat it.")
+    file = tmp_path / "xx.tsv"
+    file.write_text(HEADER + oaths + slotted)
+    pack, mistakes = check_file(file)
+    assert mistakes == []
+    assert pack.rules[0].terms == ("darn", "heck")
 
 
 def test_a_pack_of_ones_own_takes_the_place_of_ours_and_the_others_stay(tmp_path: Path) -> None:
