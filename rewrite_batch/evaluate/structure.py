@@ -166,7 +166,10 @@ def _plain(these: pl.DataFrame) -> pl.DataFrame:
 
 def _lexicon(scene: Scene) -> pl.DataFrame:
     """A term of the pack is enough; blame and attacks may still be negated, quoted, or about the sender."""
-    always = [_plain(scene.of(code)) for code in ("vulgarity", "slur", "authority", "preference_disclosure")]
+    always = [_plain(scene.of(code)) for code in ("vulgarity", "slur", "preference_disclosure")]
+    # `No rush to answer right this second` takes the order back before it is given.
+    relieved = _CLAUSE_X & (pl.col("start") - pl.col("end_x")).is_between(0, 4) & (pl.col("last_x") < pl.col("first"))
+    always.append(_plain(scene.without(scene.of("authority"), "@relief", relieved)))
     warned = [_plain(scene.of(code)) for code in ("sarcasm_warn", "hedge_warn")]
     blame = scene.unless_negated(_spoken(scene.of("blame")), 2)
     attack = scene.unless_negated(_spoken(scene.of("personal_attack")), 2)
@@ -207,7 +210,8 @@ def _blame(scene: Scene) -> pl.DataFrame:
 
 def _statements(scene: Scene) -> pl.DataFrame:
     """A sentence that begins with the reader, asks nothing, softens nothing and has no good word for them. One that
-    mentions the reader elsewhere counts as well, unless it does so in a harmless way: `when you`, `I lent you`."""
+    has the reader do wrong elsewhere, or complains of them, counts as well, unless it does so in a harmless way: `when
+    you`, `I lent you`."""
     mentions = scene.of("@mention").join(scene.of("@neutral").select("sentence").unique(), on="sentence", how="anti")
     statements = _spoken(pl.concat([scene.of("@statement"), mentions]))
     told = scene.unless_asked(scene.unless_softened(statements, anywhere=True))

@@ -147,8 +147,11 @@ class Scene:
 
 
 def fire(scene: Scene) -> set[str]:  # noqa: PLR0912  one rule after the other, as they are read
-    codes = {code for code in ("vulgarity", "slur", "authority", "preference_disclosure", "sarcasm_warn", "hedge_warn")
+    codes = {code for code in ("vulgarity", "slur", "preference_disclosure", "sarcasm_warn", "hedge_warn")
              if scene.of(code)}  # fmt: skip
+    if any(not scene.has(hit, "@relief", lambda x, hit=hit: 0 <= hit.start - x.end <= 4 and x.last < hit.first)
+           for hit in scene.of("authority")):  # fmt: skip
+        codes.add("authority")
     codes |= {"blame" for hit in scene.spoken("blame") if not (scene.negated(hit, 2) or scene.excused(hit))}
     for code in ("medical", "personal_attack"):
         for hit in scene.spoken(code):
