@@ -189,6 +189,8 @@ def given_as(
     # Within a language the pack has the form; across languages any form will do.
     if source != target and excuses(source, kind, value, normal):
         return True
+    if source != target and kind == "clock" and value[:1].isdigit():
+        return excuses(source, "number", str(int(value.split(":", maxsplit=1)[0]) % 12 or 12), normal)
     return kind == "number" and value.isdigit() and (told(value, said, normal, source) or among_us(value, rewritten))
 
 

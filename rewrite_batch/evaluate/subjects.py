@@ -5,6 +5,9 @@ What a household complains about is listed twice: as phrases of the rewrite that
 beginnings of words of the original, in each source language, that excuse them (words/fields.tsv). The second list is
 the wider one, since people paraphrase: plates, the sink and the kitchen are one subject. A source language without a
 list is not judged.
+
+What a request asks for is no complaint: `Could the ashtray be emptied?` names where the matter is, `in the bin` where
+to put it. There a subject counts only when it comes on top (`also`, `as well`), or as a reason (`since`, `because`).
 """
 
 import itertools
@@ -31,6 +34,17 @@ _BARE = frozenset({"es", "fr", "pt", "it", "pl", "tr"})
 TOPICS = {"noise": ("sound", "sleep"), "cleanliness": ("clean",), "guests": ("guest",), "privacy": ("room",)}
 MONEY = r"[$€£¥₹₩₽฿₫]|\d ?(?:zł|kr)\b"
 _HARMLESS = "-"
+# New even where they are only asked about: what was agreed, who else complains, whom one turns to, and until when.
+_ALWAYS = frozenset({"say", "others", "police", "landlord", "money", "hadto", "yesterday", "today", "tomorrow", "move"})
+_ASKS = re.compile(
+    r" (?:please|would|let s|shall|how about|what if|if we|i d|(?:you|we|it|they|that|who|someone|anyone) could"
+    r"|could (?:you|we|i|the|it|they|your|this|that|those|these|there|someone|anyone)|can (?:you|we|i)) "
+)
+_ON_TOP = re.compile(
+    r" (?:also|too|as well|plus|besides|in addition|along with|on top of|the same|since|because|given that|due to"
+    r"|as (?:i|it|my|we|our|they|there|he|she)|and (?:the|your|my|our|all|any|some|those|these|clean|stop|keep)"
+    r"|now that) "
+)
 _EITHER = re.compile(r"\(([^()]*)\)")
 
 
@@ -96,7 +110,7 @@ def speaks_of(field: str, language: str, normal: str) -> bool:
 def names_subject(target: str, normal: str) -> bool:
     """Whether a normalised rewrite has any phrase that is listed as a subject."""
     known = subjects()[target]
-    masked = re.sub("|".join(map(re.escape, known.harmless)), " ", normal)
+    masked = _masked(normal, known)
     return any(pattern in masked for pattern in known.phrases["pattern"])
 
 
@@ -145,6 +159,8 @@ def _of_target(frame: pl.DataFrame, text: Text, source: Ints, target: str, known
     originals = read(frame["original_text"].gather(rows), language).rows
     same = _phrases(originals, rows, known).select("row", "subject").unique()
     left = left.join(same, on=["row", "subject"], how="anti")
+    told = [stated(subject, _sentences(text, row), known) for row, subject in left.select("row", "subject").iter_rows()]
+    left = left.filter(pl.Series(told, dtype=pl.Boolean()))
     return fired(left, "new_fact", pl.concat_str(pl.lit("subject:"), "subject"))
 
 
@@ -161,6 +177,30 @@ def _phrases(texts: pl.Series, rows: Ints, known: Subjects) -> pl.DataFrame:
         .select("row", "subject")
         .unique(maintain_order=True)
     )
+
+
+def _sentences(text: Text, row: int) -> list[tuple[str, bool]]:
+    """The row's sentences, and whether each has a question mark."""
+    normal, first = text.rows[row], int(text.starts[row])
+    number = text.sentence[first : first + len(normal)]
+    cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(normal)]
+    return [(normal[a:b], bool(text.asks[number[a]])) for a, b in itertools.pairwise(cuts) if b > a]
+
+
+def stated(subject: str, sentences: list[tuple[str, bool]], known: Subjects) -> bool:
+    """Whether a subject of these normalised sentences is told, rather than the matter of a request."""
+    if subject in _ALWAYS:
+        return True
+    patterns = known.phrases.filter(pl.col("subject") == subject)["pattern"].to_list()
+    plain = [(f" {sentence.strip(' ')} ", asks) for sentence, asks in sentences]
+    named = [(text, asks) for text, asks in plain if any(pattern in _masked(text, known) for pattern in patterns)]
+    if not named:
+        return True  # it reaches over the end of a sentence
+    return any(not (asks or _ASKS.search(text)) or _ON_TOP.search(text) for text, asks in named)
+
+
+def _masked(normal: str, known: Subjects) -> str:
+    return re.sub("|".join(map(re.escape, known.harmless)), " ", normal)
 
 
 def _fields(frame: pl.DataFrame, rows: Ints, language: Ints) -> pl.DataFrame:

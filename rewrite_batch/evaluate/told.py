@@ -36,7 +36,8 @@ _TO_COME = {"de": "halb", "nl": "half", "sv": "halv", "pl": "wpół do", "ru": "
 _HOURS = dict(zip(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
                   range(1, 13), strict=True))  # fmt: skip
 HALF_PAST = r" (\d{1,2}) 30 | half past (\w+) "
-_COMPANY = re.compile(r" (?:you|us|we|they|of) (?:two|three) ")
+_COMPANY = re.compile(r" (?:you|us|we|they|of) (?:two|three) | (?:two|three) of (?:you|us|them) ")
+_TO_THE_HOUR = re.compile(r" (?:to|till|before) ")
 
 
 def told(value: str, said: set[tuple[str, str]], normal: str, language: str) -> bool:
@@ -54,6 +55,10 @@ def told(value: str, said: set[tuple[str, str]], normal: str, language: str) -> 
     past = any(30 < minutes < 60 for minutes in numbers)
     if past and number - 1 in numbers:
         return True  # 6:45 is a quarter to seven
+    if number % 5 == 0 and (60 - number in numbers or _word(language, 60 - number, spoken)):
+        return True  # 8:50 is ten to nine
+    if language == "en" and _TO_THE_HOUR.search(spoken) and number + 1 in numbers and number < 24:
+        return True  # ten to nine is 8:50
     near = {number - 1, number + 1} - {0, 1}
     if (half or quarter) and number <= 24 and (near & numbers or any(_word(language, each, spoken) for each in near)):
         return True
@@ -94,12 +99,16 @@ def _converted(number: int, numbers: set[int], spoken: str, language: str) -> bo
         return True  # quinze jours are two weeks, acht Tage are one
     if number == 6 and _has(_HALVES, language, spoken) and speaks_of("year", language, spoken):
         return True
+    if number == 6 and _has(_HALVES, language, spoken) and speaks_of("month", language, spoken):
+        return True  # a month and a half
     if number == 7 and _has(_A_WEEK, language, spoken):
+        return True
+    if number in {2, 14} and " fortnight" in spoken:
         return True
     for larger, times, smaller in _UNITS:
         if number % times == 0 and speaks_of(larger, language, spoken):
-            count = number // times
-            if count in numbers or _word(language, count, spoken):
+            count = number // times  # one is no number: a month is four weeks
+            if count == 1 or count in numbers or _word(language, count, spoken):
                 return True
         if number * times in numbers and speaks_of(smaller, language, spoken):
             return True

@@ -146,7 +146,9 @@ def _new_subject(row: dict[str, Any], text: Read) -> bool:
         normal = read(original, language).norm
         given |= {field for pattern, field in subjects.fields()[language].iter_rows() if pattern in normal}
     excused = {subject for subject, field in known.excuses.iter_rows() if field in given}
-    return bool(said - excused - _subjects(read(original, target).norm, known))
+    new = said - excused - _subjects(read(original, target).norm, known)
+    told = [(sentence, text.sentence[start] in text.asks) for start, sentence in sentences(text)]
+    return any(subjects.stated(subject, told, known) for subject in new)
 
 
 def _topics(row: dict[str, Any]) -> list[str]:

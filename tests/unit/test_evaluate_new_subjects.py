@@ -185,3 +185,37 @@ def test_a_message_that_is_only_nice_has_lost_its_matter(rewritten: str) -> None
 )  # fmt: skip
 def test_nice_words_around_the_matter_do_no_harm(rewritten: str) -> None:
     assert verdict("don't use my drill, the music at night", rewritten)["intent_preserved"] != "fail"
+
+
+@pytest.mark.parametrize(
+    ("original", "rewritten", "new"),
+    [
+        ("Coffee grounds block the sink", "Coffee grounds block our sink. Would you mind using the bin?", False),
+        ("Coffee grounds block the sink", "Coffee grounds block our sink. Could you also empty the bin?", True),
+        ("Coffee grounds block the sink", "Coffee grounds block our sink. The bin is full.", True),
+        ("wash your plates", "Could you wash the plates, since there are ants?", True),
+        ("wash your plates", "Could you ask the landlord about the plates?", True),
+        ("water in the cellar", "Dear landlord, there is water in the cellar. Could you help?", False),
+    ],
+)
+def test_a_subject_counts_in_a_request_only_on_top_or_as_a_reason(original: str, rewritten: str, new: bool) -> None:
+    assert any(rule.startswith("subject:") for rule in rules(original, rewritten)) == new
+
+
+@pytest.mark.parametrize(
+    ("source", "original", "rewritten", "new"),
+    [
+        ("en", "You said 8.15. It's 8.50.", "We'd said quarter past eight and it's ten to nine.", False),
+        ("en", "You said 8.15. It's 8.50.", "We'd said quarter past eight and it's twenty to nine.", True),
+        ("en", "You've had it a month", "You've had it for about four weeks. Could I have it?", False),
+        ("en", "You've had it a month", "You've had it for about five weeks. Could I have it?", True),
+        ("en", "gone for a fortnight", "Gone for two weeks. Could we talk?", False),
+        ("en", "your ex is here", "Could the two of you meet elsewhere?", False),
+        ("zh", "半夜打游戏小声点", "Could gaming at midnight be quieter?", False),
+        ("zh", "打游戏小声点", "Could gaming at midnight be quieter?", True),
+    ],
+)
+def test_clocks_months_and_fortnights_are_told_in_many_ways(
+    source: str, original: str, rewritten: str, new: bool
+) -> None:
+    assert ("new_fact" in verdict(original, rewritten, source)["violations"]) == new

@@ -332,3 +332,32 @@ def test_titles_quotes_and_names_do_not_give_a_text_away(text: str, target: str)
 )
 def test_a_disguised_word_takes_the_endings_of_its_rule_in_every_script(text: str, target: str) -> None:
     assert "vulgarity" in codes(text, target_locale=target)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "caught"),
+    [
+        ("I was scared when yours got out, and he adores you.", "blame", False),
+        ("I read the statement and it says a lot about you.", "blame", True),
+        ("I'm sure deep down you are a decent person, just rather sneaky.", "personal_attack blame", True),
+        ("Could we talk? No rush to answer right this second.", "authority", False),
+        ("Could we talk? Answer right this second.", "authority", True),
+        ("I'm rather tired right now.", "authority", False),
+        ("Turn it off right now.", "authority", True),
+        ("Could the old jars be thrown out, please?", "authority", False),
+        ("You will be thrown out.", "authority", True),
+        ("Would you mind if the scooter can find a different home?", "authority", False),
+        ("You can find another home.", "authority", True),
+        ("The pan from Monday is still in the sink.", "authority", False),
+        ("From Monday no guests stay.", "authority", True),
+        ("The note says you signed for my parcel, thank you.", "authority", False),
+        ("You signed the house rules.", "authority", True),
+        ("Water from the pots drips on my laundry.", "authority", False),
+        ("Water the plants.", "authority", True),
+        ("Have a lovely week.", "authority", False),
+        ("The smoke fills my flat, though.", "authority", False),
+        ("In my flat shoes come off.", "authority", True),
+    ],
+)
+def test_a_frame_of_an_order_or_of_blame_is_told_from_its_kind_twin(text: str, code: str, caught: bool) -> None:
+    assert any(each in codes(text) for each in code.split()) == caught
