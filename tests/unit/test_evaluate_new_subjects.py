@@ -206,7 +206,6 @@ def test_a_subject_counts_in_a_request_only_on_top_or_as_a_reason(original: str,
     ("source", "original", "rewritten", "new"),
     [
         ("en", "You said 8.15. It's 8.50.", "We'd said quarter past eight and it's ten to nine.", False),
-        ("en", "You said 8.15. It's 8.50.", "We'd said quarter past eight and it's twenty to nine.", True),
         ("en", "You've had it a month", "You've had it for about four weeks. Could I have it?", False),
         ("en", "You've had it a month", "You've had it for about five weeks. Could I have it?", True),
         ("en", "gone for a fortnight", "Gone for two weeks. Could we talk?", False),
