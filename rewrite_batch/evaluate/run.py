@@ -24,7 +24,7 @@ from rewrite_batch.evaluate.tables import CANDIDATES, VERDICTS, fired
 from rewrite_batch.evaluate.text import Text, read
 from rewrite_batch.evaluate.verdicts import conclude
 
-JUDGE_VERSION = "rules-2026.11.4"
+JUDGE_VERSION = "rules-2026.11.5"
 NO_LEXICON = "none"
 CHUNK = 8_192
 
