@@ -1,5 +1,6 @@
-"""Numbers written out, in languages other than English: sixty-eight and 68, 六十八, 나흘 and 4일, halb elf and 10:30, the
-day before yesterday and two days. It only excuses: a number of the rewrite comes in with both texts, yes or no goes out.
+"""Numbers written out, in languages other than English: sixty-eight and 68, 六十八, 나흘 and 4일, halb elf and
+10:30, the day before yesterday. It only excuses: a number of the rewrite comes in
+with both texts, yes or no goes out.
 
 A pack lists the words for tens and units, and a rewrite that says `sesenta y ocho` states 60; that is no new number as
 long as the original has 68 and the rewrite says the eight as well.
@@ -17,11 +18,13 @@ _NUMERALS = {
     "ja": _HAN,
     "ko": {
         "일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "육": 6, "칠": 7, "팔": 8, "구": 9, "십": 10, "백": 100, "천": 1000,
-        "만": 10000, "하나": 1, "둘": 2, "셋": 3, "넷": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9, "열": 10,
+        "만": 10000, "하나": 1, "둘": 2, "셋": 3, "넷": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9,
+        "열": 10,
         "스물": 20, "서른": 30, "마흔": 40, "쉰": 50, "예순": 60, "일흔": 70, "여든": 80, "아흔": 90,
     },
     "th": {
-        "หนึ่ง": 1, "เอ็ด": 1, "สอง": 2, "ยี่": 2, "สาม": 3, "สี่": 4, "ห้า": 5, "หก": 6, "เจ็ด": 7, "แปด": 8, "เก้า": 9,
+        "หนึ่ง": 1, "เอ็ด": 1, "สอง": 2, "ยี่": 2, "สาม": 3, "สี่": 4, "ห้า": 5, "หก": 6, "เจ็ด": 7, "แปด": 8,
+        "เก้า": 9,
         "สิบ": 10, "ร้อย": 100, "พัน": 1000, "หมื่น": 10000,
     },
 }  # fmt: skip
@@ -32,7 +35,8 @@ _DAYS_AGO = {
     "it": {2: "l altro ieri|altroieri|avantieri"}, "nl": {2: "eergisteren"}, "pl": {2: "przedwczoraj"},
     "tr": {2: "evvelsi gün|önceki gün|evvelki gün"}, "ru": {2: "позавчера"}, "sv": {2: "i förrgår"},
     "zh": {2: "前天|前晚|两", 15: "半个月|半月"}, "ja": {2: "一昨日|おととい", 15: "半月"},
-    "ko": {2: "그저께|그제|엊그제|이틀", 3: "사흘", 4: "나흘", 5: "닷새", 6: "엿새", 7: "이레|일주일", 8: "여드레", 9: "아흐레",
+    "ko": {2: "그저께|그제|엊그제|이틀", 3: "사흘", 4: "나흘", 5: "닷새", 6: "엿새", 7: "이레|일주일", 8: "여드레",
+           9: "아흐레",
            10: "열흘", 15: "보름"},
     "hi": {2: "परसो"},
     "ar": {2: "اول امس|اول البارح|قبل امس|اسبوعين|يومين|شهرين|مرتين"},
