@@ -14,6 +14,7 @@ import polars as pl
 from rewrite_batch.evaluate.chars import Ints
 from rewrite_batch.evaluate.hits import Matcher, find, matcher
 from rewrite_batch.evaluate.names import new_names
+from rewrite_batch.evaluate.spelled import spelled
 from rewrite_batch.evaluate.stems import excuses
 from rewrite_batch.evaluate.structure import annotate
 from rewrite_batch.evaluate.tables import FIRED, fired
@@ -191,7 +192,12 @@ def given_as(
         return True
     if source != target and kind == "clock" and value[:1].isdigit():
         return excuses(source, "number", str(int(value.split(":", maxsplit=1)[0]) % 12 or 12), normal)
-    return kind == "number" and value.isdigit() and (told(value, said, normal, source) or among_us(value, rewritten))
+    if kind != "number" or not value.isdigit():
+        return False
+    if told(value, said, normal, source) or among_us(value, rewritten):
+        return True
+    # English says its numbers in words that its pack lists; others are put together.
+    return target != "en" and spelled(value, said, normal=normal, rewritten=rewritten, languages=languages)
 
 
 def covered(kind: str, value: str, said: set[tuple[str, str]], original: str) -> bool:

@@ -46,7 +46,8 @@ _ONLY_DISGUISED = {
         "crap",
         "chink",
         "chinks",
-    )
+    ),
+    "id": ("anjing", "babi", "monyet", "setan"),
 }
 _GREEK = chars.SCRIPTS.index("greek")
 _TOKEN = re.compile(r"[^\s,;:()\[\]{}\"“”«»]+")

@@ -11,7 +11,7 @@ from rewrite_batch.evaluate.subjects import speaks_of
 
 _HALVES = {
     "en": " half", "de": "halb", "nl": "half", "sv": "halv", "es": " medi", "fr": " demi", "pt": " mei",
-    "it": " mezz", "pl": " pół | wpół | półtor", "ru": " пол | полтор", "tr": " buçuk| yarım", "id": " setengah",
+    "it": " mezz", "pl": " pół | wpół | półtor", "ru": " пол | полтор", "tr": " buçu| yarım", "id": " setengah",
     "vi": " rưỡi| nửa", "zh": "半", "ja": "半", "ko": "반", "hi": " साढ़| साढ| डेढ| ढाई| अढाई| आध", "ar": "نصف|نص ",
     "th": "ครึ่ง",
 }  # fmt: skip
