@@ -51,6 +51,7 @@ _ONLY_DISGUISED = {
 }
 _GREEK = chars.SCRIPTS.index("greek")
 _TOKEN = re.compile(r"[^\s,;:()\[\]{}\"“”«»]+")
+_APART = re.compile(r"[\s.\-_*,'’!?।…]+")
 _SPACED_LETTERS = 3
 _SHORTEST_BEGINNING = 4  # a shorter one, with any ending, is too much like other words
 _MASKED = re.compile(r"[*#%$@•·_-]")
@@ -167,24 +168,29 @@ def readings_of(text: str, words: Words, language: str) -> list[tuple[str, str]]
     if _ECHO.search(text):
         found.append(("slur", "disguised:echo"))
     for token in _TOKEN.findall(text):
-        if token.isascii() and token.isalpha() and not _RUN.search(token):
-            continue
-        bare = token.strip(".,!?…'’-–—")
-        found += [entry for word in _readings(bare, language) for entry in words.named(word)]
-        found += _unmasked(token.strip(".,?…'’"), words, language)
-        if any(_ONE_LETTER.fullmatch(part) for part in token.strip(".,?…'’").lower().split("-")):
-            found.append(("vulgarity", "disguised:one_letter"))
-        if _DOTTED.fullmatch(bare):
-            found += _unmasked(bare.replace(".", "*"), words, language)
+        if not (token.isascii() and token.isalpha()) or _RUN.search(token):
+            found += _told_by(token, words, language)
     return found
+
+
+@lru_cache(maxsize=1 << 15)  # most tokens of a text are words that every text has
+def _told_by(token: str, words: Words, language: str) -> tuple[tuple[str, str], ...]:
+    bare = token.strip(".,!?…'’-–—")
+    found = [entry for word in _readings(bare, language) for entry in words.named(word)]
+    found += _unmasked(token.strip(".,?…'’"), words, language)
+    if any(_ONE_LETTER.fullmatch(part) for part in token.strip(".,?…'’").lower().split("-")):
+        found.append(("vulgarity", "disguised:one_letter"))
+    if _DOTTED.fullmatch(bare):
+        found += _unmasked(bare.replace(".", "*"), words, language)
+    return tuple(found)
 
 
 def _spaced(text: str, language: str) -> list[str]:
     """Single letters in a row, with or without the first or last one, which may be a word of its own."""
     found: list[str] = []
     run: list[str] = []
-    for token in [*re.split(r"[\s.\-_*,'’!?।…]+", text), ""]:
-        if token and sum(not unicodedata.category(c).startswith("M") for c in token) == 1 and token[0].isalpha():
+    for token in [*_APART.split(text), ""]:
+        if token and token[0].isalpha() and all(unicodedata.category(c)[0] == "M" for c in token[1:]):
             run.append(_low(token, language))
             continue
         if len(run) >= _SPACED_LETTERS:
@@ -231,15 +237,37 @@ def _fits(masked: str, word: str, words: Words) -> bool:
     return all(c == w or not c.isalpha() for c, w in zip(masked, word, strict=False)) and masked[: len(word)] != word
 
 
+class _Folding(dict[int, str | None]):
+    """For `str.translate`: what becomes of a character, worked out when it is first seen."""
+
+    def __init__(self, *, signs: bool) -> None:
+        super().__init__()
+        self.signs = signs  # all of them stay
+
+    def __missing__(self, code: int) -> str | None:
+        character = chr(code)
+        if character.isalpha() if self.signs else _is_kept(character):
+            self[code] = chr(int(chars.FOLD[min(code, chars.SIZE - 1)]))
+        else:
+            self[code] = character if self.signs else None
+        return self[code]
+
+
+_FOLDED, _FOLDED_KEPT = _Folding(signs=False), _Folding(signs=True)
+
+
+def _is_kept(character: str) -> bool:
+    return character.isalnum() or character in "@$!|€£+" or unicodedata.category(character)[0] == "M"
+
+
 def _low_kept(token: str, language: str) -> str:
-    return "".join(_low(c, language) if c.isalpha() else c for c in token)
+    if language == "tr":
+        return "".join(c.lower() if c.isalpha() else c for c in token)
+    return token.translate(_FOLDED_KEPT)
 
 
 def _low(token: str, language: str) -> str:
-    """Folded as normalised text is, signs kept."""
-    plain = "".join(c for c in token if c.isalnum() or c in "@$!|€£+" or unicodedata.category(c)[0] == "M")
-    if plain.isascii():
-        return plain.lower()
-    return (
-        "".join(chr(int(chars.FOLD[min(ord(c), chars.SIZE - 1)])) for c in plain) if language != "tr" else plain.lower()
-    )
+    """Folded as normalised text is, signs kept. Turkish has an i of its own."""
+    if language == "tr":
+        return "".join(c for c in token if _is_kept(c)).lower()
+    return token.translate(_FOLDED)

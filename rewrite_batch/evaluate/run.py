@@ -27,6 +27,7 @@ from rewrite_batch.evaluate.verdicts import conclude
 JUDGE_VERSION = "rules-2026.11.5"
 NO_LEXICON = "none"
 CHUNK = 8_192
+WORTH_A_THREAD = 2_500  # rows; fewer cost more as a part of their own than the thread gains
 
 
 def evaluate(
@@ -39,8 +40,7 @@ def evaluate(
     using = matcher_of(lexicon)
     given = candidates.select(CANDIDATES.names())
     order = given["target_locale"].arg_sort()
-    cuts = [*range(0, given.height, chunk), given.height]
-    parts = [order[begin:end] for begin, end in pairwise(cuts)]
+    parts = [order[begin:end] for begin, end in pairwise(_cuts(given.height, chunk, threads))]
 
     def judge(part: pl.Series) -> pl.DataFrame:
         return _judge(given[part], lexicon, using)
@@ -52,6 +52,14 @@ def evaluate(
             done = list(pool.map(judge, parts))
     verdicts = pl.concat([VERDICTS.to_frame(), *done])
     return verdicts[order.arg_sort()] if verdicts.height else verdicts
+
+
+def _cuts(rows: int, chunk: int, threads: int) -> list[int]:
+    """As few even parts as the chunk allows, and as many a thread: otherwise one works while the other waits."""
+    parts = -(-rows // chunk)
+    if rows >= WORTH_A_THREAD * threads:
+        parts = -(-parts // threads) * threads
+    return [rows * place // max(parts, 1) for place in range(parts + 1)]
 
 
 def _judge(part: pl.DataFrame, lexicon: Lexicon, using: Matcher) -> pl.DataFrame:

@@ -1,5 +1,5 @@
 """Evaluate over candidates in all pack languages, beside a plain Python loop that comes to the same verdicts on some
-of them in the same run.
+of them in the same run, and beside the step of collect that parses their lines.
 
 The candidates are the labelled set, and pairs of kind rewrites of a language put together to longer ones.
 """
@@ -13,12 +13,14 @@ from typing import Annotated, Any
 import polars as pl
 import typer
 
+from rewrite_batch.collect.parse import parse
 from rewrite_batch.evaluate.dataset import dataset_files
 from rewrite_batch.evaluate.hits import matcher_of
 from rewrite_batch.evaluate.lines import Line, candidates_of, read_lines
 from rewrite_batch.evaluate.packs import shipped
 from rewrite_batch.evaluate.run import evaluate as judge
 from tests.bench.loop import Loop
+from tests.unit import collect_lines
 
 COMPARED = ("violations", "schema_valid", "intent_preserved", "kept")
 ROUNDS = 3
@@ -36,6 +38,7 @@ def evaluate(
     peak = _peak_mb()
     some = made.sample(min(loop_items, items), seed=1)
     same, loop_seconds = _loop(some, verdicts)
+    lines_per_s = _parse_rate(some)
     result: dict[str, Any] = {
         "items": items,
         "items_per_s": round(items / seconds),
@@ -43,6 +46,8 @@ def evaluate(
         "loop_items_per_s": round(some.height / loop_seconds),
         "times_loop": round((items / seconds) / (some.height / loop_seconds), 1),
         "same_verdicts": same,
+        "parse_lines_per_s": round(lines_per_s),
+        "times_parse": round((items / seconds) / lines_per_s, 3),
         "kept_share": round(verdicts["kept"].sum() / items, 3),
         "peak_mb": round(peak),
         "peak_mb_before": round(before),
@@ -112,6 +117,24 @@ def _loop(some: pl.DataFrame, verdicts: pl.DataFrame) -> tuple[bool, float]:
         for one, other in zip(judged, wanted.iter_rows(named=True), strict=True)
     )
     return same, seconds
+
+
+def _parse_rate(some: pl.DataFrame) -> float:
+    """Lines a second of the step of collect that comes before: result lines that hold these rewrites."""
+    answers = some.select("rewritten_text", "target_locale").drop_nulls().iter_rows()
+    lines = [_result(n, *answer) for n, answer in enumerate(answers)]
+    times: list[float] = []
+    for _ in range(ROUNDS):
+        began = time.monotonic()
+        parsed = [parse(each) for each in lines]
+        times.append(time.monotonic() - began)
+        assert not any(row.reason for row in parsed)
+    return len(lines) / min(times)
+
+
+def _result(index: int, text: str, language: str) -> bytes:
+    said = collect_lines.message(collect_lines.answer(text, language))
+    return collect_lines.raw(collect_lines.line(index, output=[said]))
 
 
 def _peak_mb() -> float:
