@@ -150,7 +150,8 @@ class Singly:
     def _paid(self, response: dict[str, Any]) -> dict[str, Any]:
         body = response["body"]
         usage = body["usage"]
-        into, out = usage.get("input_tokens_details") or {}, usage.get("output_tokens_details") or {}
+        into: dict[str, int] = usage.get("input_tokens_details") or {}
+        out: dict[str, int] = usage.get("output_tokens_details") or {}
         tokens = Usage(
             usage["input_tokens"], into.get("cached_tokens", 0), into.get("cache_write_tokens", 0),
             usage["output_tokens"], out.get("reasoning_tokens", 0),
