@@ -7,8 +7,7 @@ are the only labels. Metrics that cannot be written are logged, and change nothi
 
 import os
 import time
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,18 +36,8 @@ ONE_LOOK = (
 )
 
 
-@contextmanager
-def metrics_after(url: SecretStr, settings: Settings) -> Generator[None]:
-    """However the block ends. On a connection of its own, since the run's may be the trouble."""
-    try:
-        yield
-    finally:
-        write_metrics(url, settings)
-
-
 def write_metrics(url: SecretStr, settings: Settings) -> None:
-    if settings.metrics_file is None and settings.pushgateway_url is None:
-        return
+    """However the run ended. On a connection of its own, since the run's may be the trouble."""
     try:
         with connect(url, purpose="metrics") as connection:
             registry = read_metrics(connection, settings)

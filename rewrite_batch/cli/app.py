@@ -2,10 +2,13 @@
 
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Annotated, Any
 from uuid import UUID
 
 import typer
+from pydantic import SecretStr
 from rich.console import RenderableType
 
 from rewrite_batch.ids import new_id
@@ -36,6 +39,18 @@ def emit(data: dict[str, Any], people: RenderableType, *, as_json: bool) -> None
         print_json(data)
     else:
         print_for_people(people)
+
+
+@contextmanager
+def metrics_after(url: SecretStr, settings: Settings) -> Generator[None]:
+    """However the block ends, where somebody wants metrics."""
+    try:
+        yield
+    finally:
+        if settings.metrics_file is not None or settings.pushgateway_url is not None:
+            from rewrite_batch.metrics import write_metrics  # noqa: PLC0415  loads its library only then
+
+            write_metrics(url, settings)
 
 
 def _print_version(asked: bool) -> None:

@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from rewrite_batch.cli.app import AsJson, app, begin, emit
+from rewrite_batch.cli.app import AsJson, app, begin, emit, metrics_after
 from rewrite_batch.db import connect, database_url
 from rewrite_batch.errors import ConfigurationError
 from rewrite_batch.ids import new_id
-from rewrite_batch.metrics import metrics_after
 from rewrite_batch.migrate import check_migrations
 from rewrite_batch.stop import Stopped, stop
 

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from rewrite_batch.cli.app import AsJson, app, begin
-from rewrite_batch.contracts.schemas import schema_text
 from rewrite_batch.contracts.shapes import SHAPES
 from rewrite_batch.db import connect, database_url
 from rewrite_batch.errors import ConfigurationError, MissingExtra
@@ -120,6 +119,8 @@ def schema(
     """Print the JSON Schema of one of the contract's shapes."""
     if name not in SHAPES:
         raise ConfigurationError(f"there is no shape {name}; there are {', '.join(SHAPES)}")
+    from rewrite_batch.contracts.schemas import schema_text  # noqa: PLC0415  loads jsonschema
+
     sys.stdout.write(schema_text(name))
 
 

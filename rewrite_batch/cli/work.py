@@ -12,13 +12,12 @@ from uuid import UUID
 import typer
 from rich.console import Group
 
-from rewrite_batch.cli.app import AsJson, app, begin, emit
+from rewrite_batch.cli.app import AsJson, app, begin, emit, metrics_after
 from rewrite_batch.db import connect, database_url
 from rewrite_batch.enqueue.run import enqueue as enqueue_lines
 from rewrite_batch.errors import ConfigurationError, InputRefused, InvariantBroken
 from rewrite_batch.ids import new_id
 from rewrite_batch.log import get_log
-from rewrite_batch.metrics import metrics_after
 from rewrite_batch.migrate import check_migrations
 from rewrite_batch.output import byte_progress, print_for_people, print_json, say, table, wants_json
 from rewrite_batch.stop import Stopped, stop

@@ -17,7 +17,7 @@ class Doors:
         self._held = ExitStack()
         self._open: dict[str | None, Client] = {}
 
-    def to(self, base_url: str | None) -> Client | None:
+    def to(self, base_url: str | None) -> "Client | None":
         """None: the address is not on the allow-list."""
         if base_url not in self._open:
             try:

@@ -6,15 +6,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 from uuid import UUID
 
-from openai import OpenAI
-from openai.pagination import SyncCursorPage
-from openai.types import Batch
-
 from rewrite_batch.errors import ProviderRefused, ProviderUnavailable
-from rewrite_batch.provider.client import plain_errors, repeat
+from rewrite_batch.provider.client import Client, plain_errors, repeat
+
+if TYPE_CHECKING:
+    from openai.pagination import SyncCursorPage
+    from openai.types import Batch
 
 T = TypeVar("T")
 ENDPOINT = "/v1/responses"
@@ -40,7 +40,7 @@ class ProviderBatch:
         return self.status == "completed" or self.answered > 0
 
     @classmethod
-    def of(cls, batch: Batch) -> "ProviderBatch":
+    def of(cls, batch: "Batch") -> "ProviderBatch":
         metadata = batch.metadata or {}
         return cls(
             provider_batch_id=batch.id,
@@ -63,7 +63,7 @@ class Uploaded:
     in_doubt: bool  # an answer was lost on the way: there may be a second copy that the list does not show yet
 
 
-def upload(client: OpenAI, source: BinaryIO, batch_id: UUID, *, base_s: float) -> Uploaded:
+def upload(client: Client, source: BinaryIO, batch_id: UUID, *, base_s: float) -> Uploaded:
     """A try whose answer was lost is found by the file's name, so that as a rule no second copy is left behind."""
     began = datetime.now(UTC)
     tries = 0
@@ -86,12 +86,12 @@ def upload(client: OpenAI, source: BinaryIO, batch_id: UUID, *, base_s: float) -
     return Uploaded(file_id, in_doubt=tries > 1)
 
 
-def list_files(client: OpenAI, since: datetime, *, base_s: float) -> dict[str, list[str]]:
+def list_files(client: Client, since: datetime, *, base_s: float) -> dict[str, list[str]]:
     """The files made since then: a name, and the ids of all that bear it."""
     return repeat(lambda: _files_by_name(client, since), base_s=base_s)
 
 
-def _files_by_name(client: OpenAI, since: datetime) -> dict[str, list[str]]:
+def _files_by_name(client: Client, since: datetime) -> dict[str, list[str]]:
     oldest = since.timestamp() - SKEW_S
     named: dict[str, list[str]] = {}
     for file in whole_list(client.files.list(purpose=FILE_PURPOSE, limit=PAGE, order="desc")):
@@ -101,7 +101,7 @@ def _files_by_name(client: OpenAI, since: datetime) -> dict[str, list[str]]:
     return named
 
 
-def has_file(client: OpenAI, file_id: str, *, base_s: float) -> bool:
+def has_file(client: Client, file_id: str, *, base_s: float) -> bool:
     try:
         repeat(lambda: client.files.retrieve(file_id), base_s=base_s)
     except ProviderRefused as refused:
@@ -111,7 +111,7 @@ def has_file(client: OpenAI, file_id: str, *, base_s: float) -> bool:
     return True
 
 
-def delete_file(client: OpenAI, file_id: str, *, base_s: float) -> None:
+def delete_file(client: Client, file_id: str, *, base_s: float) -> None:
     """Gone already is done."""
     try:
         repeat(lambda: client.files.delete(file_id), base_s=base_s)
@@ -120,7 +120,7 @@ def delete_file(client: OpenAI, file_id: str, *, base_s: float) -> None:
             raise
 
 
-def create(client: OpenAI, *, input_file_id: str, batch_id: UUID, environment: str) -> ProviderBatch:
+def create(client: Client, *, input_file_id: str, batch_id: UUID, environment: str) -> ProviderBatch:
     with plain_errors():
         made = client.with_options(max_retries=0).batches.create(
             input_file_id=input_file_id,
@@ -131,7 +131,7 @@ def create(client: OpenAI, *, input_file_id: str, batch_id: UUID, environment: s
         return ProviderBatch.of(made)
 
 
-def list_since(client: OpenAI, since: datetime, *, base_s: float) -> list[ProviderBatch]:
+def list_since(client: Client, since: datetime, *, base_s: float) -> list[ProviderBatch]:
     """Every provider batch made since then, oldest first. A page that cannot be read is an error, never an end."""
     oldest = since.timestamp() - SKEW_S
 
@@ -146,7 +146,7 @@ def list_since(client: OpenAI, since: datetime, *, base_s: float) -> list[Provid
     return repeat(once, base_s=base_s)
 
 
-def whole_list(page: SyncCursorPage[T]) -> Iterator[T]:
+def whole_list(page: "SyncCursorPage[T]") -> Iterator[T]:
     """Every entry of every page. The SDK takes an answer without a list for an empty one; here it is unreadable."""
     while True:
         entries = cast("object", page.data)
@@ -158,7 +158,7 @@ def whole_list(page: SyncCursorPage[T]) -> Iterator[T]:
         page = page.get_next_page()
 
 
-def cancel(client: OpenAI, provider_batch_id: str, *, base_s: float) -> None:
+def cancel(client: Client, provider_batch_id: str, *, base_s: float) -> None:
     """One that has ended, or is gone, needs no cancelling."""
     try:
         repeat(lambda: client.batches.cancel(provider_batch_id), base_s=base_s)

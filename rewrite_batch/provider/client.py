@@ -12,11 +12,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-import openai
-from openai import DefaultHttpxClient, OpenAI
 from pydantic import SecretStr
 
 from rewrite_batch.errors import (
@@ -28,28 +26,35 @@ from rewrite_batch.errors import (
 )
 from rewrite_batch.settings import Settings
 
+if TYPE_CHECKING:
+    import openai
+
 # What the SDK raises on a 200 whose body is not JSON, or is not the object that it expects.
 UNREADABLE = (ValueError, AttributeError, TypeError)
 DEFINITE = frozenset({400, 401, 403, 404, 413, 422, 429})
 TRIES = 3
 LONGEST_PAUSE_S = 30.0
 T = TypeVar("T")
-Client = OpenAI
+# The package takes a second to load. A run that finds nothing to do never does, and one that has work loads it beside
+# the first claims.
+Client: TypeAlias = "openai.OpenAI"
 CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 @contextmanager
-def provider_client(settings: Settings, base_url: str | None = None) -> Generator[OpenAI]:
+def provider_client(settings: Settings, base_url: str | None = None) -> Generator[Client]:
     """No hidden retries: whoever calls decides what may be sent again. No redirects: the key and the families' words
     go to the address that was asked for, or nowhere. The address is always named: left out, the SDK would read it from
     the environment.
     """
-    with OpenAI(
+    import openai  # noqa: PLC0415
+
+    with openai.OpenAI(
         api_key=require_key(settings).get_secret_value(),
         base_url=allowed_address(settings, base_url),
         timeout=settings.provider_timeout_s,
         max_retries=0,
-        http_client=DefaultHttpxClient(follow_redirects=False),
+        http_client=openai.DefaultHttpxClient(follow_redirects=False),
     ) as client:
         yield client
 
@@ -107,6 +112,8 @@ def repeat(call: Callable[[], T], *, base_s: float) -> T:
 
 @contextmanager
 def plain_errors() -> Generator[None]:
+    import openai  # noqa: PLC0415
+
     try:
         yield
     except (openai.OpenAIError, *UNREADABLE) as error:
@@ -117,6 +124,8 @@ def plain_errors() -> Generator[None]:
 
 
 def explain(error: Exception) -> RewriteBatchError:
+    import openai  # noqa: PLC0415
+
     if isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
         return ConfigurationError(f"the provider refuses the key ({error.status_code}): check OPENAI_API_KEY")
     if isinstance(error, openai.APITimeoutError):
@@ -148,7 +157,7 @@ def is_redirect(status: int) -> bool:
     return 300 <= status < 400
 
 
-def _never_connected(error: openai.APIConnectionError) -> bool:
+def _never_connected(error: "openai.APIConnectionError") -> bool:
     """Refused, or no such host: no byte of the request was sent."""
     cause: BaseException | None = error
     while cause is not None:

@@ -7,15 +7,14 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import httpx2
-from openai import OpenAI
-from openai.types import Batch
+from typing import TYPE_CHECKING, Any
 
 from rewrite_batch.errors import ProviderRefused, ProviderUnavailable
-from rewrite_batch.provider.client import CODE, plain_errors, repeat
+from rewrite_batch.provider.client import CODE, Client, plain_errors, repeat
 from rewrite_batch.provider.limits import stated_token_limit
+
+if TYPE_CHECKING:
+    from openai.types import Batch
 
 UNKNOWN_SIZE = -1
 
@@ -48,7 +47,7 @@ class Download:
     sha256: str
 
 
-def retrieve(client: OpenAI, provider_batch_id: str, *, base_s: float) -> Standing | None:
+def retrieve(client: Client, provider_batch_id: str, *, base_s: float) -> Standing | None:
     """None: it is not there (404)."""
 
     def once() -> Standing:
@@ -65,7 +64,7 @@ def retrieve(client: OpenAI, provider_batch_id: str, *, base_s: float) -> Standi
         raise
 
 
-def file_size(client: OpenAI, file_id: str, *, base_s: float) -> int | None:
+def file_size(client: Client, file_id: str, *, base_s: float) -> int | None:
     """How many bytes the provider says the file has (UNKNOWN_SIZE: it does not say). None: it is not there."""
 
     def once() -> int:
@@ -81,9 +80,11 @@ def file_size(client: OpenAI, file_id: str, *, base_s: float) -> int | None:
         raise
 
 
-def download(client: OpenAI, file_id: str, descriptor: int, on_bytes: Callable[[int], None]) -> Download:
+def download(client: Client, file_id: str, descriptor: int, on_bytes: Callable[[int], None]) -> Download:
     """Streams the file into the descriptor from its start. One try: a cut, or a length that is not the announced one,
     is an error, and what is on disk then is not the file."""
+    import httpx2  # noqa: PLC0415
+
     os.ftruncate(descriptor, 0)
     digest, size = hashlib.sha256(), 0
     try:
@@ -116,7 +117,7 @@ def _write(descriptor: int, piece: bytes, at: int) -> None:
             written += os.pwrite(descriptor, rest[written:], at + written)
 
 
-def _standing(batch: Batch) -> Standing:
+def _standing(batch: "Batch") -> Standing:
     """The SDK builds objects without checking them: whatever is not what it should be counts as absent."""
     said: Any = batch
     counts, usage, listed = said.request_counts, said.usage, said.errors

@@ -126,7 +126,8 @@ class Delivery:
             units=draft.units,
             base_url=first.base_url,
             path=draft.writer.path,
-            sha256=draft.writer.sha256,
+            sha256=draft.writer.sha256(),
+            crc32=draft.writer.crc32,
             size=draft.writer.bytes,
             reserved_usd=self._prices.estimate(first.key.model, tokens_in, tokens_out, datetime.now(UTC).date()),
         )

@@ -32,6 +32,7 @@ class Planned:
     base_url: str | None
     path: Path
     sha256: str
+    crc32: int
     size: int
     reserved_usd: Decimal | None
 

@@ -24,7 +24,7 @@ from rewrite_batch.settings import VERSION, Settings
 from rewrite_batch.submit import spool
 from rewrite_batch.submit.capacity import read_capacity
 from rewrite_batch.submit.check import Refusal, Row
-from rewrite_batch.submit.claim import MAX_CLAIM, claim, load
+from rewrite_batch.submit.claim import MAX_CLAIM, claim
 from rewrite_batch.submit.deliver import Delivery, Progress
 from rewrite_batch.submit.draft import Drafts, Waits
 from rewrite_batch.submit.prepare import open_drafts
@@ -156,10 +156,9 @@ class _Run:
         room = self.settings.run_limits.jobs - self.result.claimed
         with self.result.timed("claim"):
             limit = min(MAX_CLAIM, room)
-            claimed = claim(connection, run_id=self.run_id, limit=limit, blocked_models=frozenset(self.blocked))
-            rows = load(connection, claimed) if claimed else []
-        self.result.claimed += len(claimed)
-        self.progress("claimed", len(claimed))
+            rows = claim(connection, run_id=self.run_id, limit=limit, blocked_models=frozenset(self.blocked))
+        self.result.claimed += len(rows)
+        self.progress("claimed", len(rows))
         return rows
 
     def must_end(self, delivery: Delivery) -> bool:

@@ -78,7 +78,7 @@ def send(
 
 
 def _upload(client: Client, planned: Planned, settings: Settings) -> Uploaded:
-    with verified(planned.path, size=planned.size, sha256=planned.sha256) as source:
+    with verified(planned.path, size=planned.size, crc32=planned.crc32) as source:
         return provider.upload(client, source, planned.batch_id, base_s=settings.retry_base_s)
 
 

@@ -1,5 +1,8 @@
 """Spool: lines come in, a private file on disk with its sha256 goes out; nothing stays in memory but one buffer.
 
+Two sums: sha256 is for the record, and made once, from the file; crc32, many times cheaper, is taken as the lines come
+and tells right before the file is sent whether it still is what was written.
+
 Files are 0600 in a directory of our own that nobody else can open, named by the batch's id and nothing else. A writer
 holds a lock on its file until it removes it, so that `sweep` takes only what a dead process left. A repeat after a
 crash writes a new file: a batch id is used once.
@@ -9,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import re
+import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -21,7 +25,8 @@ from rewrite_batch.errors import SpoolFailed
 from rewrite_batch.spool_dir import plain_errors, private_spool, sweep_spool
 
 # Many groups can be open at once, each with a buffer of its own.
-BUFFER_BYTES = 1 << 16
+BUFFER_BYTES = 1 << 18
+READ_BYTES = 1 << 20
 _OURS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl")
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -33,7 +38,7 @@ class SpoolWriter:
         self.path = spool_dir / f"{batch_id}.jsonl"
         self.bytes = 0
         self.lines = 0
-        self._sha256 = hashlib.sha256()
+        self.crc32 = 0  # of what is on disk: of everything, once it is closed
         self._pending = bytearray()
         self._writable = True
         with private_spool(spool_dir) as directory, plain_errors(spool_dir):
@@ -57,12 +62,10 @@ class SpoolWriter:
                 os.fsync(self._file)
         self._writable = False
 
-    @property
     def sha256(self) -> str:
-        """Of all that was appended, in hexadecimal."""
-        digest = self._sha256.copy()
-        digest.update(self._pending)
-        return digest.hexdigest()
+        """Of the closed file, in hexadecimal."""
+        with plain_errors(self.path.parent), self.path.open("rb") as source:
+            return hashlib.file_digest(source, "sha256").hexdigest()
 
     def remove(self) -> None:
         """The file goes, then its lock. Harmless when repeated."""
@@ -95,7 +98,7 @@ class SpoolWriter:
 
     def _flush(self) -> None:
         assert self._file is not None
-        self._sha256.update(self._pending)
+        self.crc32 = zlib.crc32(self._pending, self.crc32)
         with memoryview(self._pending) as rest, self._whole_or_gone():
             written = 0
             while written < len(rest):
@@ -104,7 +107,7 @@ class SpoolWriter:
 
 
 @contextmanager
-def verified(path: Path, *, size: int, sha256: str) -> Generator[BufferedReader]:
+def verified(path: Path, *, size: int, crc32: int) -> Generator[BufferedReader]:
     """The file, opened, if it is what was written: one that was cut or changed since then must never be sent."""
     changed = SpoolFailed(f"{path} is not what was written to it: check the disk, and who else writes there")
     try:
@@ -112,16 +115,21 @@ def verified(path: Path, *, size: int, sha256: str) -> Generator[BufferedReader]
     except OSError:
         raise changed from None
     with source:
-        if not _is_whole(source, size, sha256):
+        if not _is_whole(source, size, crc32):
             raise changed
         yield source
 
 
-def _is_whole(source: BufferedReader, size: int, sha256: str) -> bool:
+def _is_whole(source: BufferedReader, size: int, crc32: int) -> bool:
+    found = 0
     try:
-        return os.fstat(source.fileno()).st_size == size and hashlib.file_digest(source, "sha256").hexdigest() == sha256
+        if os.fstat(source.fileno()).st_size != size:
+            return False
+        while piece := source.read(READ_BYTES):
+            found = zlib.crc32(piece, found)
     except OSError:
         return False
+    return found == crc32
 
 
 def sweep(spool_dir: Path, older_than_s: float, now: float) -> int:

@@ -163,9 +163,9 @@ def test_a_signal_ends_enqueue_and_a_rerun_goes_on(
 def test_a_defect_shows_its_place_and_not_its_message() -> None:
     """As if any line of ours raised."""
     code = (
-        "import rewrite_batch.cli as c\n"
+        "import rewrite_batch.cli as c, rewrite_batch.contracts.schemas as s\n"
         f"def broken(*a, **k): raise RuntimeError({CANARY!r})\n"
-        "c.setup.schema_text = broken\n"
+        "s.schema_text = broken\n"
         "import sys; sys.argv = ['rewrite-batch', 'schema', 'RewriteAnswerV1']\n"
         "c.main()\n"
     )

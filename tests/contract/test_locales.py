@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewrite_batch.contracts.locale import lane_of, normalise_locale
+from rewrite_batch.contracts.locale import AT_HAND, lane_of, normalise_locale, registered_language
 from tests.contract.documents import LAW, TAGS
 
 
@@ -48,6 +48,11 @@ def test_what_names_no_language_is_refused_and_not_quoted(tag: str) -> None:
     with pytest.raises(ValueError, match="must be a BCP-47 tag") as refused:
         normalise_locale(tag)
     assert str(refused.value) == "must be a BCP-47 tag of a known language, such as en or pt-BR; never unknown"
+
+
+@pytest.mark.parametrize("tag", sorted(AT_HAND))
+def test_a_language_at_hand_is_what_the_registry_says(tag: str) -> None:
+    assert registered_language(tag) == tag
 
 
 def normalised_or_none(tag: str) -> str | None:

@@ -13,7 +13,8 @@ from rewrite_batch.provider.batches import ProviderBatch
 from rewrite_batch.queries import query
 from rewrite_batch.reconcile import ledger
 from rewrite_batch.settings import Settings
-from rewrite_batch.submit.claim import Claimed, claim
+from rewrite_batch.submit.check import Row
+from rewrite_batch.submit.claim import claim
 from rewrite_batch.submit.group import GroupKey, Unit
 from rewrite_batch.submit.intent import Planned, write_intent
 from rewrite_batch.submit.release import release_own, release_stale
@@ -24,12 +25,12 @@ KEY = GroupKey("openai", "gpt-5.2", "v1", "v1", "batch", "cross_language", "en",
 OPEN = ("planned", "uploaded", "create_sent", "submitted")
 
 
-def intend(connection: Connection, claimed: list[Claimed], run_id: UUID) -> UUID:
+def intend(connection: Connection, claimed: list[Row], run_id: UUID) -> UUID:
     """A batch of what a run has claimed, on record; nothing of it is sent yet."""
     units = [
         Unit(c.job_id, c.rewrite_request_id, c.recipient_user_id, c.attempt_count + 1, KEY, 9, 9, 9, 9) for c in claimed
     ]
-    batch = Planned(uuid4(), units, None, Path("unused"), "0" * 64, 9, Decimal("0.01"))
+    batch = Planned(uuid4(), units, None, Path("unused"), "0" * 64, 0, 9, Decimal("0.01"))
     assert write_intent(connection, batch, run_id=run_id, settings=SETTINGS, lease_s=600) is None
     return batch.batch_id
 

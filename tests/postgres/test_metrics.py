@@ -12,10 +12,11 @@ from psycopg.types.json import Jsonb
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
+from rewrite_batch.cli.app import metrics_after
 from rewrite_batch.db import Connection
 from rewrite_batch.errors import TryAgain
 from rewrite_batch.ids import new_id
-from rewrite_batch.metrics import METRICS, metrics_after, read_metrics
+from rewrite_batch.metrics import METRICS, read_metrics
 from rewrite_batch.queries import query
 from rewrite_batch.settings import Settings
 from rewrite_batch.submit.claim import claim

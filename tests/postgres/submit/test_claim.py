@@ -139,17 +139,12 @@ def test_claim_reads_rows_in_proportion_to_what_it_claims(backlog: Connection) -
 
 
 def rows_read(connection: Connection, limit: int) -> float:
-    """Of both statements of a claim, in the transaction that claim opens."""
+    """In the transaction that claim opens."""
     with connection.transaction(force_rollback=True):
         connection.execute(WALK_THE_INDEX)
-        names: dict[str, Any] = {"limit": limit, "blocked_models": []}
-        jobs = [row[0] for row in connection.execute(query("submit/claim_candidates"), names).fetchall()]
-        plans = [
-            explained(connection, "submit/claim_candidates", names),
-            explained(connection, "submit/claim", {"job_ids": jobs, "claim_token": "run"}),
-        ]
-    assert sum(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] for plan in plans) < 100 * limit
-    scans = [node for plan in plans for node in nodes_of(plan) if node.get("Relation Name") == "rewrite_jobs"]
+        plan = explained(connection, "submit/claim", {"limit": limit, "blocked_models": [], "claim_token": "run"})
+    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 100 * limit
+    scans = [node for node in nodes_of(plan) if node.get("Relation Name") == "rewrite_jobs"]
     read = [node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0) for node in scans]
     return sum(rows for node, rows in zip(scans, read, strict=True) if "Scan" in node["Node Type"])
 

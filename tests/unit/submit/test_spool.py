@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewrite_batch.errors import ConfigurationError
-from rewrite_batch.submit.spool import SpoolWriter, sweep
+from rewrite_batch.errors import ConfigurationError, SpoolFailed
+from rewrite_batch.submit.spool import SpoolWriter, sweep, verified
 
 BATCH = UUID("0190b1c2-3d4e-7f50-8a9b-0c1d2e3f4a5b")
 LATER = time.time() + 10_000
@@ -49,11 +49,26 @@ def test_what_is_counted_and_hashed_is_what_is_on_disk(
         for line in lines:
             writer.append(line)
         written = b"".join(lines)
-        before = writer.sha256
         writer.close()
         assert writer.path.read_bytes() == written
         assert (writer.bytes, writer.lines) == (len(written), len(lines))
-        assert before == writer.sha256 == hashlib.sha256(written).hexdigest()
+        assert writer.sha256() == hashlib.sha256(written).hexdigest()
+        with verified(writer.path, size=writer.bytes, crc32=writer.crc32) as source:
+            source.seek(0)
+            assert source.read() == written
+
+
+@pytest.mark.parametrize("harm", [b"x", b"12\n", b"1\n3\n", b""])
+def test_a_file_that_is_not_what_was_written_is_not_handed_out(spool: Path, harm: bytes) -> None:
+    with SpoolWriter(spool, BATCH) as writer:
+        writer.append(b"1\n2\n")
+        writer.close()
+        writer.path.write_bytes(harm)
+        with pytest.raises(SpoolFailed), verified(writer.path, size=writer.bytes, crc32=writer.crc32):
+            raise AssertionError
+        writer.path.unlink()
+        with pytest.raises(SpoolFailed), verified(writer.path, size=writer.bytes, crc32=writer.crc32):
+            raise AssertionError
 
 
 def test_a_finished_file_takes_no_more(spool: Path) -> None:
