@@ -10,6 +10,7 @@ import kubernetes_validate  # pyright: ignore[reportMissingTypeStubs]  it has no
 import pytest
 import yaml
 
+from rewrite_batch.report.source import MEMORY
 from rewrite_batch.settings import ENVIRONMENTS, load_settings
 from tests.jobs.kustomize import KEYS, Object, build, containers, pod_spec
 
@@ -154,6 +155,15 @@ def test_the_spool_is_memory_with_room_for_a_run_and_the_limit_holds_both(given:
     mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
     spool_dir = load_settings(settings_of(environment)).spool_dir
     assert str(spool_dir.parent) in mounted, "a directory of our own in the volume, which is open to its group"
+
+
+def test_the_report_has_memory_for_duckdb_and_a_disk_for_what_it_spills() -> None:
+    [(_, found), *_] = [given for given in PODS if "rewrite-batch-report" in called(given)]
+    [container] = pod(found)["containers"]
+    assert size(container["resources"]["limits"]["memory"]) >= size(MEMORY.replace("MB", "Mi")) + WORK_BYTES
+    tmp = volume(found, "tmp")["emptyDir"]
+    assert tmp["medium"] != "Memory"
+    assert size(tmp["sizeLimit"]) >= 1024 * MIB
 
 
 @pytest.mark.parametrize("given", PODS, ids=called)
