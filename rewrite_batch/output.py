@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from io import StringIO
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -23,7 +24,17 @@ def print_json(data: Any) -> None:
 
 def print_for_people(what: RenderableType, *, whole: bool = False) -> None:
     """Plain when piped: no colour, no cursor tricks, and no folding at 80 columns. `whole`: however wide it is."""
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    _print(Console(width=None if sys.stdout.isatty() else 120, highlight=False), what, whole=whole)
+
+
+def text_for_people(what: RenderableType) -> str:
+    """As it would be piped, for a file."""
+    page = StringIO()
+    _print(Console(file=page, width=120, highlight=False), what, whole=True)
+    return page.getvalue()
+
+
+def _print(console: Console, what: RenderableType, *, whole: bool) -> None:
     if whole:
         console.width = max(console.width, Measurement.get(console, console.options.update(width=10_000), what).maximum)
     console.print(what)

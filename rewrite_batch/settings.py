@@ -92,7 +92,8 @@ class Settings(BaseModel):
         default="by_group", description="`packed` puts several groups of one model into one file"
     )
     items_per_batch: Annotated[int, Field(ge=1, le=50_000)] = Field(
-        default=10_000, description="most items in one provider batch; finished ones go out while the rest is rendered"
+        default=10_000,
+        description="most items in one provider batch; when as many wait in several, those with 1000 go out early",
     )
     allowed_base_urls: str = Field(
         default="",

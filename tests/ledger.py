@@ -151,7 +151,7 @@ def _item(
         batch_id=batch["batch_id"], batch_item_index=index, job_id=job, rewrite_request_id=request,
         recipient_user_id=recipient, batch_group_key="k", source_locale=source, target_locale=target, attempt=trip,
         input_chars=100, estimated_input_tokens=100, estimated_output_tokens=50, outcome=outcome, reason=why,
-        violations=fired, lexicon_version=past.chance.choice(["lex-1", "lex-2"]) if judged else None,
+        violations=fired, lexicon_version=past.chance.choice([f"{target}-1", f"{target}-2"]) if judged else None,
         provider_status_code=200, created_at=batch["planned_at"], decided_at=at if outcome else None,
     )  # fmt: skip
     if outcome is not None and why not in TRANSIENT:

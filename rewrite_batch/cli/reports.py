@@ -11,7 +11,7 @@ from rewrite_batch.cli.app import AsJson, app, begin, emit
 from rewrite_batch.db import connect, database_url
 from rewrite_batch.errors import ConfigurationError, InvariantBroken
 from rewrite_batch.migrate import check_migrations
-from rewrite_batch.output import print_for_people, say, table, wants_json
+from rewrite_batch.output import print_for_people, say, table, text_for_people, wants_json
 
 Since = Annotated[str | None, typer.Option(help="First UTC day, such as 2026-11-01, or 7d: seven days. [30d]")]
 Until = Annotated[str | None, typer.Option(help="First UTC day that no longer counts. [tomorrow]")]
@@ -115,7 +115,7 @@ def report(
     answer = run_report(settings, asked)
     if out is not None:
         try:
-            out.write_bytes(answer) if isinstance(answer, bytes) else out.write_text(str(answer))
+            out.write_bytes(answer if isinstance(answer, bytes) else text_for_people(answer).encode())
         except OSError as error:
             raise ConfigurationError(f"cannot write {out}: {error.strerror}") from None
         say(f"wrote {out}")

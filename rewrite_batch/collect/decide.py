@@ -24,6 +24,8 @@ EVAL_RESULT = (
     "schema_valid", "lexicon_pass", "tone_safety", "intent_preserved", "violations", "judge_version", "dataset_version",
 )  # fmt: skip
 
+AT_ONCE = 2_048  # candidates that are judged in one pass: a few tens of MB; another core is the database's
+
 
 class Item(NamedTuple):
     """An undecided item of the batch, with what the checks need of its request; the request may be erased by now."""
@@ -115,7 +117,8 @@ Verdict = tuple[str, str | None, str | None, str | None]
 def judge(items: Sequence[Item], rows: Sequence[Row], lexicon: Lexicon | None) -> list[Verdict]:
     """Reason, codes, lexicon version and eval result of each item. Only an answer that can be checked is."""
     checked = [i for i, row in enumerate(rows) if not row.reason and items[i].original_text is not None]
-    verdicts = evaluate(_candidates(items, rows, checked), lexicon=lexicon).select(
+    candidates = _candidates(items, rows, checked)
+    verdicts = evaluate(candidates, lexicon=lexicon, chunk=AT_ONCE, threads=1).select(
         pl.col("row").cast(pl.Int64),
         _reason().alias("found"),
         pl.col("violations").list.join(",").alias("codes"),

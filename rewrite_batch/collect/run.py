@@ -31,7 +31,7 @@ from rewrite_batch.errors import InvariantBroken, LeaseLost, ProviderUnavailable
 from rewrite_batch.evaluate.packs import load_lexicon
 from rewrite_batch.log import get_log
 from rewrite_batch.prices import price_book
-from rewrite_batch.provider.client import CODE, require_key
+from rewrite_batch.provider.client import CODE, Client, require_key
 from rewrite_batch.queries import query
 from rewrite_batch.reconcile.run import lease_seconds, reconcile
 from rewrite_batch.settings import VERSION, Settings
@@ -162,8 +162,11 @@ class CollectRun:
             if client is None:
                 self.put_off(held, "address_not_allowed", [Alert("address_not_allowed")])
                 continue
-            fetcher = Fetcher(client, self.settings, self.settings.collect_grace_s, self.on_bytes, self.on_disk)
-            self.in_flight[in_a_thread(fetcher.fetch, held)] = held
+            self.in_flight[in_a_thread(self.fetcher(client).fetch, held)] = held
+
+    def fetcher(self, client: Client) -> Fetcher:
+        grace_s, get_ready = self.settings.collect_grace_s, self.applier.get_ready
+        return Fetcher(client, self.settings, grace_s, self.on_bytes, self.on_disk, get_ready)
 
     def take(self, batch_id: UUID | None = None) -> Held | None:
         held = take(

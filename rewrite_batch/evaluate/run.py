@@ -1,6 +1,7 @@
 """Evaluate: schema → language → lexicon and structure → new facts → guards → intent → verdicts. Each is one pass over a
 chunk of rows; a row's verdict depends on that row alone, so chunks may be cut and run in any way."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -24,10 +25,11 @@ from rewrite_batch.evaluate.tables import CANDIDATES, VERDICTS, fired
 from rewrite_batch.evaluate.text import Text, read
 from rewrite_batch.evaluate.verdicts import conclude
 
-JUDGE_VERSION = "rules-2026.11.5"
+JUDGE_VERSION = "rules-2026.11.6"
 NO_LEXICON = "none"
 CHUNK = 8_192
 WORTH_A_THREAD = 2_500  # rows; fewer cost more as a part of their own than the thread gains
+TRIAL = "Ok, Anna, at 7 sh1t."  # a name, a number and a disguise: what is built only for such is built too
 
 
 def evaluate(
@@ -60,6 +62,16 @@ def _cuts(rows: int, chunk: int, threads: int) -> list[int]:
     if rows >= WORTH_A_THREAD * threads:
         parts = -(-parts // threads) * threads
     return [rows * place // max(parts, 1) for place in range(parts + 1)]
+
+
+def prepare(lexicon: Lexicon | None, stop: Callable[[], bool]) -> None:
+    """Reads the packs and the model, and builds what is built from them once a process; it takes seconds."""
+    lexicon = lexicon or shipped()
+    rows = [(0, each, "en", "", "request", "peer", None, TRIAL, each) for each in lexicon.packs]
+    candidates = pl.DataFrame(rows, CANDIDATES, orient="row")
+    for step in (lambda: matcher_of(lexicon), lambda: evaluate(candidates, lexicon=lexicon)):
+        if not stop():
+            step()
 
 
 def _judge(part: pl.DataFrame, lexicon: Lexicon, using: Matcher) -> pl.DataFrame:

@@ -25,7 +25,7 @@ from rewrite_batch.prices import PriceBook, Rates, price_book
 from rewrite_batch.report.period import Period
 from rewrite_batch.settings import Settings
 
-MEMORY = "2GB"
+MEMORY = "512MB"
 RATES = tuple(Rates.model_fields)
 BY_FOLDER = "hive_partitioning = true, hive_types = {'day': DATE}"
 # The tables whose rows count by the day that also names their file: the others are read by a later time.

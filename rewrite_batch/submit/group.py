@@ -1,7 +1,9 @@
 """Group: units come in one at a time, in claim order; each leaves with a place in a batch, or with why it has none.
 
 Pure: the packer numbers its batches from 0 and knows only sizes, so the same units in the same order give the same
-batches. A batch takes units until one does not fit; then it is closed for good and the next one opens.
+batches. A batch takes units until one does not fit; then it is closed for good and the next one opens. With several
+open at once, none waits for the end of the run: when as many lines are open as one batch may hold, each batch that has
+WORTH_SENDING of them is closed as it grows, and the provider starts on it while the rest is rendered.
 """
 
 from collections import Counter
@@ -17,6 +19,7 @@ from rewrite_batch.contracts.locale import normalise_locale
 from rewrite_batch.contracts.shapes import RewriteRequestV1, RoutingDecisionV1
 
 Grouping = Literal["by_group", "packed"]
+WORTH_SENDING = 1_000
 _SEPARATOR = "|"
 
 
@@ -138,6 +141,7 @@ class Packer:
         self._grouping: Grouping = grouping
         self._open: dict[tuple[object, ...], _Open] = {}
         self._next_number = 0
+        self._lines = 0  # in all open batches
         self._tokens: Counter[str] = Counter()
         self._usd = Decimal(0)
 
@@ -149,19 +153,28 @@ class Packer:
         where, closed = self._where(unit), list[int]()
         batch = self._open.get(where)
         if batch is None or not batch.takes(unit.line_bytes, self._limits):
-            closed += [batch.number] if batch else []
+            closed += [self._close(where)] if batch else []
             batch = self._open[where] = self._new()
         index = batch.add(unit.line_bytes)
-        # Full: one more line like its longest would not fit.
-        if not batch.takes(batch.longest, self._limits):
-            closed.append(self._open.pop(where).number)
+        self._lines += 1
+        if self._is_done(batch):
+            closed.append(self._close(where))
         return Slot(batch.number, index, tuple(closed))
+
+    def _is_done(self, batch: _Open) -> bool:
+        """Full (one more line like its longest would not fit), or worth sending while others fill."""
+        if not batch.takes(batch.longest, self._limits):
+            return True
+        return self._lines >= self._limits.max_lines and batch.lines >= WORTH_SENDING
+
+    def _close(self, where: tuple[object, ...]) -> int:
+        batch = self._open.pop(where)
+        self._lines -= batch.lines
+        return batch.number
 
     def close_all(self) -> list[int]:
         """The batches that are still open, oldest first; the packer can go on with new ones."""
-        numbers = sorted(batch.number for batch in self._open.values())
-        self._open.clear()
-        return numbers
+        return sorted(self._close(where) for where in list(self._open))
 
     def _refusal(self, unit: Unit) -> Refused | None:
         if unit.line_bytes > min(self._limits.max_line_bytes, self._limits.max_bytes):

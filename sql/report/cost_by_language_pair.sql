@@ -1,6 +1,6 @@
 -- What each language pair cost in the period, and how its trips ended. DuckDB; reads only.
 -- Made for tens of millions of rows: `day` is the file's, so no time is looked at; trips are counted by outcome first;
--- both sides are summed before they meet.
+-- both sides are summed before they meet. A pair without a call cost 0; one whose calls have no price cost nobody knows what.
 WITH trips AS (
     SELECT
         source_locale,
@@ -28,7 +28,7 @@ money AS (
         sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
         sum(output_tokens)::BIGINT AS output_tokens,
         sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
-        sum(cost_usd) AS cost_usd,
+        sum(cost_usd) AS priced_usd,
         count(*) - count(cost_usd) AS unpriced_calls
     FROM calls
     WHERE day >= getvariable('since') AND day < getvariable('until')
@@ -40,6 +40,13 @@ before AS (
     FROM calls
     WHERE day >= getvariable('previous_since') AND day < getvariable('since')
     GROUP BY ALL
+),
+
+known AS (
+    SELECT *, CASE WHEN unpriced_calls IS NULL THEN 0 ELSE priced_usd END AS cost_usd
+    FROM trips
+    FULL JOIN money USING (source_locale, target_locale)
+    FULL JOIN before USING (source_locale, target_locale)
 )
 
 SELECT
@@ -60,7 +67,5 @@ SELECT
     round(cost_usd / nullif(sum(cost_usd) OVER (), 0), 6) AS share_of_cost,
     previous_cost_usd,
     round((cost_usd - previous_cost_usd) / nullif(previous_cost_usd, 0), 6) AS change
-FROM trips
-FULL JOIN money USING (source_locale, target_locale)
-FULL JOIN before USING (source_locale, target_locale)
+FROM known
 ORDER BY cost_usd DESC NULLS LAST, source_locale, target_locale

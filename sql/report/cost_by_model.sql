@@ -1,4 +1,5 @@
--- What each model cost in the period, by the name that answered. DuckDB; reads only.
+-- What each model cost in the period, by the name that answered: 0 for one that was not called, unknown for one
+-- whose calls have no price. DuckDB; reads only.
 WITH money AS (
     SELECT
         provider,
@@ -9,7 +10,7 @@ WITH money AS (
         sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
         sum(output_tokens)::BIGINT AS output_tokens,
         sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
-        sum(cost_usd) AS cost_usd,
+        sum(cost_usd) AS priced_usd,
         count(*) - count(cost_usd) AS unpriced_calls,
         array_to_string(list_sort(list(DISTINCT price_version)), ',') AS price_versions
     FROM calls
@@ -22,6 +23,12 @@ before AS (
     FROM calls
     WHERE day >= getvariable('previous_since') AND day < getvariable('since')
     GROUP BY ALL
+),
+
+known AS (
+    SELECT *, CASE WHEN calls IS NULL THEN 0 ELSE priced_usd END AS cost_usd
+    FROM money
+    FULL JOIN before USING (provider, model)
 )
 
 SELECT
@@ -35,11 +42,10 @@ SELECT
     coalesce(reasoning_tokens, 0) AS reasoning_tokens,
     cost_usd,
     coalesce(unpriced_calls, 0) AS unpriced_calls,
-    round(cost_usd / nullif(calls - unpriced_calls, 0), 9) AS cost_per_call_usd,
+    round(priced_usd / nullif(calls - unpriced_calls, 0), 9) AS cost_per_call_usd,
     round(cost_usd / nullif(sum(cost_usd) OVER (), 0), 6) AS share_of_cost,
     previous_cost_usd,
     round((cost_usd - previous_cost_usd) / nullif(previous_cost_usd, 0), 6) AS change,
     price_versions
-FROM money
-FULL JOIN before USING (provider, model)
+FROM known
 ORDER BY cost_usd DESC NULLS LAST, provider, model

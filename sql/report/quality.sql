@@ -1,5 +1,6 @@
 -- How often each code fired among the answers that were judged in the period, by pair, prompt and word list; beside it
--- the rate of the version before (the prompt and word list that came into use just before this one), over all its time.
+-- the rate of the version before (the prompt and word list that came into use for this language just before this one: a
+-- word list is of one language), over all its time.
 -- `any` is an answer with at least one code. DuckDB; reads only.
 WITH judged AS (
     SELECT
@@ -16,16 +17,17 @@ WITH judged AS (
 
 versions AS (
     SELECT
+        target_locale,
         prompt_version,
         lexicon_version,
         lag(prompt_version) OVER first_seen AS previous_prompt_version,
         lag(lexicon_version) OVER first_seen AS previous_lexicon_version
     FROM (
-        SELECT prompt_version, lexicon_version, min(decided_at) AS seen_at
+        SELECT target_locale, prompt_version, lexicon_version, min(decided_at) AS seen_at
         FROM judged
         GROUP BY ALL
     ) AS seen
-    WINDOW first_seen AS (ORDER BY seen_at, prompt_version, lexicon_version)
+    WINDOW first_seen AS (PARTITION BY target_locale ORDER BY seen_at, prompt_version, lexicon_version)
 ),
 
 answers AS (
@@ -61,7 +63,7 @@ fired AS (
 rows_wanted AS (
     SELECT a.*, v.previous_prompt_version, v.previous_lexicon_version, c.code
     FROM answers AS a
-    INNER JOIN versions AS v USING (prompt_version, lexicon_version)
+    INNER JOIN versions AS v USING (target_locale, prompt_version, lexicon_version)
     INNER JOIN (SELECT DISTINCT source_locale, target_locale, code FROM fired UNION SELECT DISTINCT source_locale, target_locale, 'any' FROM answers) AS c
         USING (source_locale, target_locale)
     WHERE a.judged > 0

@@ -66,7 +66,7 @@ def asked(exported: Path, name: str, form: str) -> bytes:
     return answer
 
 
-def test_a_report_comes_in_five_formats_with_the_same_figures(run: Run, exported: Path) -> None:
+def test_a_report_comes_in_five_formats_with_the_same_figures(run: Run, exported: Path, tmp_path: Path) -> None:
     base = ("report", "cost-by-language-pair", *PERIOD, "--from", str(exported))
     document = json.loads(run(*base).stdout)
     costs = [row["cost_usd"] for row in document["rows"]]
@@ -82,6 +82,9 @@ def test_a_report_comes_in_five_formats_with_the_same_figures(run: Run, exported
     assert markdown[0].startswith("| source locale | target locale |")
     assert len(markdown) == len(costs) + 3
     table = run(*base, "--format", "table").stdout
+    kept = tmp_path / "table.txt"
+    run(*base, "--format", "table", "--out", str(kept))
+    assert kept.read_text() == table
     first = document["rows"][0]
     assert f"{first['source_locale']} → {first['target_locale']}" in table
     assert f"{Decimal(first['cost_usd']):.6f}"[:6] in table

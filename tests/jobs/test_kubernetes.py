@@ -10,6 +10,7 @@ import kubernetes_validate  # pyright: ignore[reportMissingTypeStubs]  it has no
 import pytest
 import yaml
 
+from rewrite_batch.report.source import MEMORY
 from rewrite_batch.settings import ENVIRONMENTS, load_settings
 from tests.jobs.kustomize import KEYS, Object, build, containers, pod_spec
 
@@ -156,6 +157,15 @@ def test_the_spool_is_memory_with_room_for_a_run_and_the_limit_holds_both(given:
     assert str(spool_dir.parent) in mounted, "a directory of our own in the volume, which is open to its group"
 
 
+def test_the_report_has_memory_for_duckdb_and_a_disk_for_what_it_spills() -> None:
+    [(_, found), *_] = [given for given in PODS if "rewrite-batch-report" in called(given)]
+    [container] = pod(found)["containers"]
+    assert size(container["resources"]["limits"]["memory"]) >= size(MEMORY.replace("MB", "Mi")) + WORK_BYTES
+    [scratch] = [entry["value"] for entry in container["env"] if entry["name"] == "TMPDIR"]
+    [mounted] = [mount["name"] for mount in container["volumeMounts"] if mount["mountPath"] == scratch]
+    assert volume(found, mounted)["emptyDir"] == {"sizeLimit": "4Gi"}, "a disk, not memory"
+
+
 @pytest.mark.parametrize("given", PODS, ids=called)
 def test_no_pod_is_root_or_writes_to_its_image_or_holds_a_token(given: tuple[str, Object]) -> None:
     spec = pod(given[1])
@@ -181,7 +191,8 @@ def test_secrets_come_by_reference_and_only_to_whom_they_are_for(given: tuple[st
         assert refs["DATABASE_URL"] == {"name": f"rewrite-batch-{login}", "key": "DATABASE_URL"}
         wants_key = login == "worker" and container["name"] == "run"
         assert ("OPENAI_API_KEY" in refs) == wants_key
-        assert [e["name"] for e in container["env"] if "value" in e] == [], "settings are in the ConfigMap"
+        plain = {e["name"] for e in container["env"] if "value" in e}
+        assert plain <= {"TMPDIR"}, "settings are in the ConfigMap"
 
 
 @pytest.mark.parametrize("environment", BUILT)

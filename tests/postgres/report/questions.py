@@ -23,10 +23,11 @@ now AS (
     FROM provider_calls WHERE created_at >= %(before)s AND created_at < %(since)s GROUP BY 1, 2
 )
 SELECT s, t, coalesce(items, 0), coalesce(completed, 0), coalesce(failed, 0), coalesce(retried, 0), coalesce(i, 0),
-    coalesce(c, 0), coalesce(w, 0), coalesce(o, 0), coalesce(r, 0), now.usd, coalesce(unpriced, 0),
-    round(now.usd / nullif(completed, 0), 9), round(now.usd / nullif((SELECT sum(usd) FROM now), 0), 6), old.usd,
-    round((now.usd - old.usd) / nullif(old.usd, 0), 6)
-FROM pairs LEFT JOIN trips USING (s, t) LEFT JOIN now USING (s, t) LEFT JOIN old USING (s, t)
+    coalesce(c, 0), coalesce(w, 0), coalesce(o, 0), coalesce(r, 0), paid.usd, coalesce(unpriced, 0),
+    round(paid.usd / nullif(completed, 0), 9), round(paid.usd / nullif((SELECT sum(usd) FROM now), 0), 6), old.usd,
+    round((paid.usd - old.usd) / nullif(old.usd, 0), 6)
+FROM pairs LEFT JOIN trips USING (s, t) LEFT JOIN now USING (s, t) LEFT JOIN old USING (s, t),
+LATERAL (SELECT CASE WHEN i IS NULL THEN 0 ELSE now.usd END AS usd) AS paid
 """
 COST_BY_MODEL = """
 WITH models AS (SELECT DISTINCT provider, model FROM provider_calls WHERE created_at >= %(before)s AND created_at < %(until)s),
@@ -40,9 +41,10 @@ now AS (
     WHERE created_at >= %(before)s AND created_at < %(since)s GROUP BY 1, 2
 )
 SELECT provider, model, coalesce(n, 0), coalesce(i, 0), coalesce(c, 0), coalesce(w, 0), coalesce(o, 0), coalesce(r, 0),
-    now.usd, coalesce(u, 0), round(now.usd / nullif(n - u, 0), 9), round(now.usd / nullif((SELECT sum(usd) FROM now), 0), 6),
-    old.usd, round((now.usd - old.usd) / nullif(old.usd, 0), 6), versions
-FROM models LEFT JOIN now USING (provider, model) LEFT JOIN old USING (provider, model)
+    paid.usd, coalesce(u, 0), round(now.usd / nullif(n - u, 0), 9), round(paid.usd / nullif((SELECT sum(usd) FROM now), 0), 6),
+    old.usd, round((paid.usd - old.usd) / nullif(old.usd, 0), 6), versions
+FROM models LEFT JOIN now USING (provider, model) LEFT JOIN old USING (provider, model),
+LATERAL (SELECT CASE WHEN n IS NULL THEN 0 ELSE now.usd END AS usd) AS paid
 """
 COST_BY_DAY = f"""
 WITH days AS (
@@ -136,8 +138,8 @@ WITH judged AS (
     SELECT j.routing_decision ->> 'prompt_version' AS p, i.lexicon_version::text AS l, i.source_locale AS s,
         i.target_locale AS t, i.violations::text[] AS v, i.decided_at AS at
     FROM rewrite_batch_items i JOIN rewrite_jobs j USING (job_id) WHERE i.violations IS NOT NULL AND i.decided_at < %(until)s
-), seen AS (SELECT p, l, min(at) AS first FROM judged GROUP BY 1, 2),
-versions AS (SELECT p, l, lag(p) OVER w AS pp, lag(l) OVER w AS pl FROM seen WINDOW w AS (ORDER BY first, p, l)),
+), seen AS (SELECT t, p, l, min(at) AS first FROM judged GROUP BY 1, 2, 3),
+versions AS (SELECT t, p, l, lag(p) OVER w AS pp, lag(l) OVER w AS pl FROM seen WINDOW w AS (PARTITION BY t ORDER BY first, p, l)),
 codes AS (SELECT DISTINCT unnest(v) AS code FROM judged UNION SELECT 'any'),
 cells AS (
     SELECT g.p, g.l, g.s, g.t, code, pp, pl,
@@ -147,7 +149,7 @@ cells AS (
         (SELECT count(*) FROM judged j WHERE (j.p, j.l, j.s, j.t) = (pp, pl, g.s, g.t)) AS old_judged,
         (SELECT count(*) FROM judged j WHERE (j.p, j.l, j.s, j.t) = (pp, pl, g.s, g.t)
             AND (code = ANY (v) OR (code = 'any' AND cardinality(v) > 0))) AS old_hit
-    FROM (SELECT DISTINCT p, l, s, t FROM judged) AS g JOIN versions USING (p, l), codes
+    FROM (SELECT DISTINCT p, l, s, t FROM judged) AS g JOIN versions USING (t, p, l), codes
 )
 SELECT p, l, s, t, code,
     CASE WHEN code = 'any' THEN NULL WHEN code LIKE '%%\\_warn' THEN 'warn' ELSE 'hard' END, judged, hit,

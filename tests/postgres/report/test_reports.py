@@ -152,6 +152,26 @@ def test_spending_counts_as_submit_does(world: World) -> None:
     assert month[3:] == (None, None)
 
 
+@pytest.mark.parametrize("name", ["cost-by-language-pair", "cost-by-model"])
+def test_what_was_paid_for_before_and_is_called_no_more_cost_nothing_now(world: World, name: str) -> None:
+    """Nothing is not unknown: unknown is what has calls without a price."""
+    later = Period(FIRST + timedelta(days=20), FIRST + timedelta(days=40))
+    answer = world.answer(name, later)
+    agree(answer.rows, world.postgres(name, later), name)
+    place = answer.columns.index
+    assert answer.rows
+    assert {row[place("cost_usd")] for row in answer.rows} == {0}
+    assert {float(row[place("change")]) for row in answer.rows if row[place("previous_cost_usd")]} == {-1.0}
+
+
+def test_a_word_list_is_compared_with_the_one_before_it_of_its_own_language(world: World) -> None:
+    answer = world.answer("quality", EVERYTHING)
+    place = answer.columns.index
+    before = [row for row in answer.rows if row[place("previous_lexicon_version")] is not None]
+    assert all(row[place("previous_lexicon_version")].startswith(row[place("target_locale")]) for row in before)
+    assert any(row[place("regression")] is not None for row in before)
+
+
 def test_a_total_is_the_sum_of_its_column(world: World) -> None:
     answer = world.answer("cost-by-language-pair", EVERYTHING)
     total = answer.total()

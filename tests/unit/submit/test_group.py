@@ -129,6 +129,28 @@ def test_a_file_goes_to_one_address(grouping: Grouping) -> None:
     assert packer.close_all() == [0, 1]
 
 
+def closed_by(packer: Packer, placing: Unit) -> tuple[int, ...]:
+    slot = packer.place(placing)
+    assert isinstance(slot, Slot)
+    return slot.closed
+
+
+def test_once_a_batchs_worth_is_open_each_batch_of_a_thousand_goes_out() -> None:
+    """Or all of them would be sent at the end of the run, and nobody would send while it renders."""
+    packer = Packer(Limits(max_lines=2_500), "packed")
+    models = [replace(KEY, model=f"m{number}") for number in range(3)]
+    gone = {n: closed for n in range(3_600) if (closed := closed_by(packer, unit(n, models[n % 3])))}
+    assert gone == {2_997: (0,), 3_499: (1,)}
+    assert packer.close_all() == [2, 3, 4]
+
+
+def test_small_groups_wait_for_each_other_however_many_there_are() -> None:
+    packer = Packer(Limits(max_lines=2_000), "by_group")
+    keys = [replace(KEY, policy_version=f"v{number}") for number in range(5)]
+    assert not any(closed_by(packer, unit(n, keys[n % 5])) for n in range(4_995))
+    assert packer.close_all() == [0, 1, 2, 3, 4]
+
+
 KEYS = [
     replace(KEY, model=model, target_locale=target) for model in ("m1", "m2", "m3") for target in ("en", "es", "de")
 ]
