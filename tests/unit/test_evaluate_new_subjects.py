@@ -41,9 +41,9 @@ def rules(*arguments: Any, **named: Any) -> list[str]:
         ("ja", "皿を洗って", "The wifi is slow.", "wifi"),
         ("ko", "음악 좀 줄여", "The plants are dry.", "plant"),
         ("hi", "दरवाज़ा बंद करो", "There are ants.", "pest"),
-        ("ar", "اغسل الصحون", "Your car is in the way.", "car"),
+        ("ar", "اغسل الصحون", "The driveway was blocked again.", "car"),
         ("vi", "đổ rác đi", "My son has a nap then.", "child"),
-        ("id", "kecilkan musik", "The groceries are gone.", "food"),
+        ("id", "kecilkan musik", "The leftovers are gone.", "food"),
         ("th", "ล้างจานด้วย", "There is mould.", "mold"),
     ],
 )
@@ -77,7 +77,7 @@ def test_what_the_original_says_in_other_words_is_not_new(source: str, original:
 
 
 def test_the_chosen_topic_excuses_its_subject() -> None:
-    rewritten = "Could we talk about the noise?"
+    rewritten = "The noise is hard for me. Could we talk about it?"
     assert verdict("это невозможно", rewritten, "ru", ["noise"])["kept"]
     assert "subject:sound" in rules("это невозможно", rewritten, "ru", ["other"])
 
