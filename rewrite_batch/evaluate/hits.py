@@ -117,8 +117,10 @@ def slots_of(pack: Pack) -> dict[str, str]:
         if rule.mode in {"word", "words"}:
             name = rule.rule.rpartition(".class.")[2] if rule.code == "@class" else rule.code
             members.setdefault(name, []).extend(rule.terms)
+    every = list(dict.fromkeys(term for terms in members.values() for term in terms))
+    normal = dict(zip(every, _normal(every, pack.language), strict=True)) if every else {}
     words = {
-        name: sorted(set(_normal(terms, pack.language)), key=lambda w: (-len(w), w)) for name, terms in members.items()
+        name: sorted({normal[term] for term in terms}, key=lambda w: (-len(w), w)) for name, terms in members.items()
     }
     return {name: f"(?:{'|'.join(map(re.escape, some))})" for name, some in words.items()}
 

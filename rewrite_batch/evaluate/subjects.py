@@ -61,9 +61,13 @@ class Subjects:
 def subjects() -> dict[str, Subjects]:
     phrases: dict[str, dict[str, str]] = {}
     excuses: dict[str, list[tuple[str, str]]] = {}
-    for language, subject, written, fields in _lines("subjects.tsv"):
-        known = phrases.setdefault(language, {})
-        known |= {pattern: subject for phrase in written.split("/") for pattern in _patterns(phrase, language)}
+    lines = list(_lines("subjects.tsv"))
+    forms = [(language, subject, form) for language, subject, written, _ in lines for form in _forms(written)]
+    normal = _normal([form for *_, form in forms], [language for language, *_ in forms])
+    for (language, subject, form), core in zip(forms, normal, strict=True):
+        # Padded as in normalised text, with a space behind but where `*` stands.
+        phrases.setdefault(language, {})[f" {core}{'' if form.endswith('*') else ' '}"] = subject
+    for language, subject, _, fields in lines:
         excuses.setdefault(language, []).extend((subject, field) for field in fields.split())
     return {
         language: Subjects(
@@ -79,17 +83,15 @@ def subjects() -> dict[str, Subjects]:
 def fields() -> dict[str, pl.DataFrame]:
     """By source language, patterns and their fields."""
     listed: dict[str, dict[tuple[str, str], None]] = {}
-    for language, field, stems in _lines("fields.tsv"):
+    words = [(language, field, word) for language, field, stems in _lines("fields.tsv") for word in stems.split("/")]
+    normal = _normal([word for *_, word in words], [language for language, *_ in words])
+    for (language, field, word), core in zip(words, normal, strict=True):
+        if not core:
+            continue
         lead = "" if language in JOINED else " "
-        words = stems.split("/")
-        normal = read(pl.Series(words, dtype=pl.String()), np.full(len(words), language)).rows.to_list()
-        for word, padded in zip(words, normal, strict=True):
-            core = padded.strip(" ")
-            if not core:
-                continue
-            forms = {core, _bare(core)} if language in _BARE else {core}
-            patterns = {lead + form + (" " if word.endswith(".") else "") for form in sorted(forms)}
-            listed.setdefault(language, {}).update({(pattern, field): None for pattern in sorted(patterns)})
+        forms = {core, _bare(core)} if language in _BARE else {core}
+        patterns = {lead + form + (" " if word.endswith(".") else "") for form in sorted(forms)}
+        listed.setdefault(language, {}).update({(pattern, field): None for pattern in sorted(patterns)})
     return {language: _table(pairs, "pattern", "field") for language, pairs in listed.items()}
 
 
@@ -123,15 +125,19 @@ def _table(pairs: Iterable[tuple[str, str]], *names: str) -> pl.DataFrame:
     return pl.DataFrame(list(pairs), schema=dict.fromkeys(names, pl.String()), orient="row")
 
 
-def _patterns(phrase: str, language: str) -> list[str]:
-    """`(a|b) c*` as ` a c` and ` b c`: padded as in normalised text, with a space behind but where `*` stands."""
-    parts = _EITHER.split(phrase)
-    choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
-    written = ["".join(choice) for choice in itertools.product(*choices)]
-    normal = read(pl.Series(written), np.full(len(written), language)).rows.to_list()
-    return [
-        " " + row.strip(" ") + ("" if form.endswith("*") else " ") for form, row in zip(written, normal, strict=True)
-    ]
+def _forms(written: str) -> list[str]:
+    """`(a|b) c*` is ` a c*` and ` b c*`."""
+    forms: list[str] = []
+    for phrase in written.split("/"):
+        parts = _EITHER.split(phrase)
+        choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
+        forms += ["".join(choice) for choice in itertools.product(*choices)]
+    return forms
+
+
+def _normal(words: list[str], languages: list[str]) -> list[str]:
+    """All at once: one by one, the words of these lists take ten seconds."""
+    return read(pl.Series(words, dtype=pl.String()), np.array(languages)).rows.str.strip_chars(" ").to_list()
 
 
 def _bare(word: str) -> str:
