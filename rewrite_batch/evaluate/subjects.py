@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +55,18 @@ class Subjects:
     phrases: pl.DataFrame  # pattern, subject
     harmless: tuple[str, ...]
     excuses: pl.DataFrame  # subject, field
+
+    @cached_property
+    def mask(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, self.harmless)))
+
+    @cached_property
+    def patterns(self) -> dict[str, tuple[str, ...]]:
+        """By subject."""
+        listed: dict[str, list[str]] = {}
+        for pattern, subject in self.phrases.iter_rows():
+            listed.setdefault(subject, []).append(pattern)
+        return {subject: tuple(some) for subject, some in listed.items()}
 
 
 @lru_cache(maxsize=1)
@@ -197,16 +209,17 @@ def stated(subject: str, sentences: list[tuple[str, bool]], known: Subjects) -> 
     """Whether a subject of these normalised sentences is told, rather than the matter of a request."""
     if subject in _ALWAYS:
         return True
-    patterns = known.phrases.filter(pl.col("subject") == subject)["pattern"].to_list()
+    patterns = known.patterns[subject]
     plain = [(f" {sentence.strip(' ')} ", asks) for sentence, asks in sentences]
-    named = [(text, asks) for text, asks in plain if any(pattern in _masked(text, known) for pattern in patterns)]
+    masked = [(text, asks, _masked(text, known)) for text, asks in plain]
+    named = [(text, asks) for text, asks, seen in masked if any(pattern in seen for pattern in patterns)]
     if not named:
         return True  # it reaches over the end of a sentence
     return any(not (asks or _ASKS.search(text)) or _ON_TOP.search(text) for text, asks in named)
 
 
 def _masked(normal: str, known: Subjects) -> str:
-    return re.sub("|".join(map(re.escape, known.harmless)), " ", normal)
+    return known.mask.sub(" ", normal)
 
 
 def _fields(frame: pl.DataFrame, rows: Ints, language: Ints) -> pl.DataFrame:

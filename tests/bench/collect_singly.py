@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from openai import OpenAI
 from psycopg.types.json import Jsonb
@@ -34,7 +34,7 @@ from tests.bench.loop import Loop
 
 FIND = """
 SELECT i.job_id, i.rewrite_request_id, i.recipient_user_id, i.attempt, i.source_locale, i.target_locale,
-    j.routing_decision, r.original_text, r.intent, r.context_pack -> 'power' ->> 'power_mode',
+    j.routing_decision, r.original_text, r.intent, r.context_pack -> 'power' ->> 'power_mode', r.topics,
     pg_try_advisory_xact_lock(rewrite_unit_key(i.rewrite_request_id, i.recipient_user_id))
 FROM rewrite_batch_items AS i
 INNER JOIN rewrite_jobs AS j ON i.job_id = j.job_id
@@ -94,6 +94,8 @@ LEFT JOIN provider_calls AS c ON i.batch_id = c.batch_id AND i.batch_item_index 
 LEFT JOIN outbox_events AS e ON e.event_key = 'rewrite:' || i.job_id || ':completed'
 ORDER BY i.batch_item_index
 """
+# Source locale, original text, intent, power mode, topics.
+Asked: TypeAlias = tuple[str, str, str, str, list[str] | None]
 
 
 class Singly:
@@ -105,7 +107,8 @@ class Singly:
         self.day: date = held.submitted_at.astimezone(UTC).date()
         self.schema: Any = validator("RewriteAnswerV1")
         self.loop = Loop(matcher_of(shipped()))
-        self.loop.judge(_candidate("es", "¿Podrías bajar la música?", "es", ("en", "Turn it down!", "request", "peer")))
+        given: Asked = ("en", "Turn it down!", "request", "peer", None)
+        self.loop.judge(_candidate("es", "¿Podrías bajar la música?", "es", given))
 
     def collect(self, output_file_id: str) -> float:
         """How long it takes."""
@@ -135,15 +138,13 @@ class Singly:
             pipeline.sync()
             self.connection.execute(FINISH, names)
 
-    def _judged(
-        self, body: dict[str, Any], source: str, target: str, asked: list[str]
-    ) -> tuple[str, dict[str, Any], str]:
+    def _judged(self, body: dict[str, Any], source: str, target: str, asked: Any) -> tuple[str, dict[str, Any], str]:
         parts = [part for item in body["output"] if item["type"] == "message" for part in item["content"]]
         answer = json.loads("".join(part["text"] for part in parts if part["type"] == "output_text"))
         self.schema.validate(answer)
         text, spoken = answer["rewritten_text"], normalise_locale(answer["output_language"])
         verdict = self.loop.judge(_candidate(target, text, spoken, (source, *asked)))
-        assert verdict["kept"], "the simulator's answers are good ones"
+        assert verdict["kept"], ("the simulator gives good answers", verdict, source, target, asked, text)
         lexicon = shipped().version_of(target)
         return text, _result(verdict, lexicon), lexicon
 
@@ -178,14 +179,15 @@ def stored(connection: Connection) -> list[tuple[Any, ...]]:
     return connection.execute(STORED.encode()).fetchall()
 
 
-def _candidate(target: str, text: str, spoken: str, asked: tuple[str, ...]) -> dict[str, Any]:
-    source, original, intent, power = asked
+def _candidate(target: str, text: str, spoken: str, asked: Asked) -> dict[str, Any]:
+    source, original, intent, power, topics = asked
     return {
         "target_locale": target,
         "source_locale": source,
         "original_text": original,
         "intent": intent,
         "power_mode": power,
+        "topics": topics,
         "rewritten_text": text,
         "output_language": spoken,
     }

@@ -156,7 +156,7 @@ def _topics(row: dict[str, Any]) -> list[str]:
 
 
 def _subjects(normal: str, known: subjects.Subjects) -> set[str]:
-    masked = re.sub("|".join(map(re.escape, known.harmless)), " ", normal)
+    masked = known.mask.sub(" ", normal)
     return {subject for pattern, subject in known.phrases.iter_rows() if pattern in masked}
 
 

@@ -4,7 +4,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,6 +15,8 @@ from rewrite_batch import samples
 from rewrite_batch.contracts.locale import normalise_locale
 from rewrite_batch.contracts.shapes import EnqueueItemV1
 from rewrite_batch.contracts.values import Intent, PowerMode, RewriteStrength, Topic
+from rewrite_batch.evaluate.lines import Line, candidates_of
+from rewrite_batch.evaluate.run import evaluate
 
 ANSWERS = Path(rewrite_batch.__file__).parent / "simulator" / "answers"
 LANGUAGES = [
@@ -247,3 +249,25 @@ def test_kind_answers_hold_no_digit_and_are_each_said_once(language: str) -> Non
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_openers_ask_nothing(language: str) -> None:
     assert not [text for text in answers(language)["openers"] if re.search(r"[?？؟]", text)]
+
+
+def test_every_kind_answer_of_the_simulator_passes_as_a_rewrite_of_every_complaint() -> None:
+    lines: list[Line] = []
+    for file in sorted(ANSWERS.glob("*.json")):
+        data = json.loads(file.read_text())
+        gap = "" if file.stem in ("zh", "ja") else " "
+        for complaint in samples.complaints():
+            said = data["sentences"][complaint.topics[0]][complaint.intent]
+            texts = zip(cycle(data["openers"]), said, cycle(data["closers"]))
+            lines += [
+                Line(
+                    id=f"{complaint.key} {file.stem}", target_locale=file.stem, source_locale=complaint.source_locale,
+                    original_text=complaint.original_text, intent=complaint.intent, power_mode=complaint.power_mode,
+                    rewritten_text=gap.join(text), topics=list(complaint.topics),
+                )
+                for text in texts
+            ]  # fmt: skip
+    verdicts = evaluate(candidates_of(lines))
+    refused = [(lines[row["row"]], row["rules"]) for row in verdicts.iter_rows(named=True) if not row["kept"]]
+    assert len(lines) > 5_000
+    assert refused == []
