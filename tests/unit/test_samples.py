@@ -254,11 +254,12 @@ def test_openers_ask_nothing(language: str) -> None:
 def test_every_kind_answer_of_the_simulator_passes_as_a_rewrite_of_every_complaint() -> None:
     lines: list[Line] = []
     for file in sorted(ANSWERS.glob("*.json")):
-        data = json.loads(file.read_text())
+        data: dict[str, Any] = json.loads(file.read_text())
+        openers, closers = cycle[str](data["openers"]), cycle[str](data["closers"])
         gap = "" if file.stem in ("zh", "ja") else " "
         for complaint in samples.complaints():
-            said = data["sentences"][complaint.topics[0]][complaint.intent]
-            texts = zip(cycle(data["openers"]), said, cycle(data["closers"]))
+            said: list[str] = data["sentences"][complaint.topics[0]][complaint.intent]
+            texts = zip(openers, said, closers)
             lines += [
                 Line(
                     id=f"{complaint.key} {file.stem}", target_locale=file.stem, source_locale=complaint.source_locale,
@@ -268,6 +269,8 @@ def test_every_kind_answer_of_the_simulator_passes_as_a_rewrite_of_every_complai
                 for text in texts
             ]  # fmt: skip
     verdicts = evaluate(candidates_of(lines))
-    refused = [(lines[row["row"]], row["rules"]) for row in verdicts.iter_rows(named=True) if not row["kept"]]
+    refused: list[Any] = [
+        (lines[row["row"]], row["rules"]) for row in verdicts.iter_rows(named=True) if not row["kept"]
+    ]
     assert len(lines) > 5_000
     assert refused == []
