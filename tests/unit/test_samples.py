@@ -255,11 +255,12 @@ def test_every_kind_answer_of_the_simulator_passes_as_a_rewrite_of_every_complai
     lines: list[Line] = []
     for file in sorted(ANSWERS.glob("*.json")):
         data: dict[str, Any] = json.loads(file.read_text())
-        openers, closers = cycle[str](data["openers"]), cycle[str](data["closers"])
+        openers: Iterator[str] = cycle(data["openers"])
+        closers: Iterator[str] = cycle(data["closers"])
         gap = "" if file.stem in ("zh", "ja") else " "
         for complaint in samples.complaints():
             said: list[str] = data["sentences"][complaint.topics[0]][complaint.intent]
-            texts = zip(openers, said, closers)
+            texts = zip(openers, said, closers, strict=False)
             lines += [
                 Line(
                     id=f"{complaint.key} {file.stem}", target_locale=file.stem, source_locale=complaint.source_locale,
