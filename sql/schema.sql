@@ -508,6 +508,40 @@ BEGIN
         IF jsonb_typeof(listed) IS DISTINCT FROM 'array' THEN
             RAISE EXCEPTION 'not an array' USING ERRCODE = 'invalid_parameter_value';
         END IF;
+        -- Folded before it is stored and compared, so that a repeat under the old name is a repeat.
+        IF strpos(items, 'weekly_harmony') > 0 THEN
+            SELECT
+                jsonb_agg(
+                    CASE e.value #>> '{rewrite_request,surface}'
+                        WHEN 'weekly_harmony'
+                            THEN jsonb_set(e.value, '{rewrite_request,surface}', '"weekly_feedback"')
+                        ELSE e.value
+                    END
+                    ORDER BY e.position
+                )
+            INTO listed
+            FROM jsonb_array_elements(listed) WITH ORDINALITY AS e (value, position);
+        END IF;
+        -- What no column's type says. A worker refuses such a job too, but only when it is queued.
+        IF EXISTS (
+            SELECT
+            FROM jsonb_array_elements(listed) AS e (value),
+                jsonb_to_record(e.value) AS part (rewrite_request jsonb, routing_decision jsonb)
+            WHERE
+                jsonb_typeof(part.rewrite_request -> 'classifier_result') IS DISTINCT FROM 'object'
+                OR jsonb_typeof(part.rewrite_request -> 'context_pack') IS DISTINCT FROM 'object'
+                OR jsonb_typeof(part.rewrite_request -> 'policy') IS DISTINCT FROM 'object'
+                OR EXISTS (
+                    SELECT
+                    FROM unnest(
+                        ARRAY['provider', 'adapter_kind', 'model', 'prompt_version', 'policy_version', 'execution_mode']
+                    ) AS name
+                    WHERE jsonb_typeof(part.routing_decision -> name) IS DISTINCT FROM 'string'
+                )
+        ) THEN
+            RAISE EXCEPTION 'a document of another shape'
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'enqueue_documents';
+        END IF;
 
         -- A unit that is named twice is its first element, in all its parts.
         WITH item AS MATERIALIZED (
@@ -608,7 +642,10 @@ BEGIN
         CASE
             WHEN a.rewrite_request_id = ANY (made)
                 AND row_number() OVER (PARTITION BY a.rewrite_request_id ORDER BY a.item) = 1 THEN 'enqueued'
-            WHEN r.rewrite_request = a.value -> 'rewrite_request' AND j.routing_decision = a.value -> 'routing_decision'
+            WHEN
+                -- What is left out and what is null are the same.
+                jsonb_strip_nulls(r.rewrite_request) = jsonb_strip_nulls(a.value -> 'rewrite_request')
+                AND jsonb_strip_nulls(j.routing_decision) = jsonb_strip_nulls(a.value -> 'routing_decision')
                 THEN 'exists'
             ELSE 'differs' -- also a request that somebody stored without a job: it has none to name
         END
@@ -1286,6 +1323,8 @@ CREATE TRIGGER rewrite_requests_fold_aliases BEFORE INSERT ON public.rewrite_req
 CREATE TRIGGER rewrite_requests_follow_jobs AFTER UPDATE ON public.rewrite_requests REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.check_request_update();
 
 CREATE TRIGGER rewrite_requests_immutable BEFORE UPDATE OF rewrite_request_id, home_id, sender_user_id, recipient_user_id, surface, original_text, source_locale, target_locale, lane, topics, intent, rewrite_strength, classifier_result, context_pack, rewrite_request, classifier_version, context_pack_version, policy_version, created_at ON public.rewrite_requests FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER rewrite_requests_imported_follow_jobs AFTER INSERT ON public.rewrite_requests REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.check_request_update();
 
 CREATE TRIGGER rewrite_requests_mirror AFTER INSERT ON public.rewrite_requests REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.check_request_insert();
 

@@ -148,6 +148,13 @@ def test_a_request_outside_the_contract_is_refused(connection: Connection, colum
     assert refused.value.diag.constraint_name == rule
 
 
+def test_a_request_does_not_begin_as_completed_without_its_job_and_output(connection: Connection) -> None:
+    request = item_document()["rewrite_request"]
+    with pytest.raises(psycopg.errors.CheckViolation) as refused:
+        import_request(connection, request, status="completed", rewrite_completed_at="2026-11-18T10:00:00Z")
+    assert refused.value.diag.constraint_name == "rewrite_requests_follow_jobs"
+
+
 def test_a_request_holds_no_routing_hint(connection: Connection) -> None:
     with pytest.raises(psycopg.errors.CheckViolation) as refused:
         request = item_document()["rewrite_request"]
@@ -236,8 +243,17 @@ def test_a_preference_snapshot_of_another_recipient_is_refused(connection: Conne
     assert refused.value.diag.constraint_name == "rewrite_jobs_mirror"
 
 
-@pytest.mark.parametrize("change", [{"note": "Turn it down"}, {"model": None}, {"policy_version": "v2"}])
-def test_a_routing_decision_outside_the_contract_is_refused(connection: Connection, change: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"note": "Turn it down"}, "rewrite_jobs_mirror"),
+        ({"policy_version": "v2"}, "rewrite_jobs_mirror"),
+        ({"model": None}, "enqueue_documents"),
+    ],
+)
+def test_a_routing_decision_outside_the_contract_is_refused(
+    connection: Connection, change: dict[str, Any], rule: str
+) -> None:
     document = item_document()
     document["routing_decision"] = {
         key: value
@@ -246,7 +262,7 @@ def test_a_routing_decision_outside_the_contract_is_refused(connection: Connecti
     }
     with pytest.raises(psycopg.errors.CheckViolation) as refused:
         connection.execute("SELECT enqueue_rewrites(%s)", [json.dumps([document])])
-    assert refused.value.diag.constraint_name == "rewrite_jobs_mirror"
+    assert refused.value.diag.constraint_name == rule
 
 
 def test_a_request_is_final_only_when_its_jobs_are(connection: Connection) -> None:

@@ -270,6 +270,38 @@ def test_what_only_the_function_sees_is_refused_too(connection: Connection) -> N
     assert count(connection, "rewrite_requests") == 0
 
 
+@pytest.mark.parametrize("name", ["classifier_result", "context_pack", "policy"])
+@pytest.mark.parametrize("other", ["words", ["words"], None, 7])
+def test_the_function_refuses_a_document_of_another_shape(connection: Connection, name: str, other: Any) -> None:
+    with pytest.raises(psycopg.Error, match="enqueue refused"):
+        connection.execute("SELECT enqueue_rewrites(%s)", [json.dumps([item_document(**{name: other})])])
+    assert count(connection, "rewrite_requests") == 0
+
+
+@pytest.mark.parametrize("name", ["provider", "adapter_kind", "model", "prompt_version", "execution_mode"])
+@pytest.mark.parametrize("other", [7, None, ["gpt-5.2"], {"a": "b"}])
+def test_the_function_refuses_a_route_of_another_shape(connection: Connection, name: str, other: Any) -> None:
+    document = item_document()
+    document["routing_decision"][name] = other
+    with pytest.raises(psycopg.Error, match="enqueue refused: rule enqueue_documents"):
+        connection.execute("SELECT enqueue_rewrites(%s)", [json.dumps([document])])
+    assert count(connection, "rewrite_requests") == 0
+
+
+def test_the_old_name_of_a_surface_is_folded_before_it_is_stored_and_compared(connection: Connection) -> None:
+    """Whoever calls, under either name: the same unit, and the stored document under the name of today."""
+    old = item_document(surface="weekly_harmony")
+    new = {**old, "rewrite_request": {**old["rewrite_request"], "surface": "weekly_feedback"}}
+    enqueue_both = "SELECT outcome FROM enqueue_rewrites(%s)"
+    other = item_document(text="They said weekly_harmony")
+
+    assert connection.execute(enqueue_both, [json.dumps([old, other])]).fetchall() == [("enqueued",), ("enqueued",)]
+    assert connection.execute(enqueue_both, [json.dumps([old, new])]).fetchall() == [("exists",), ("exists",)]
+    assert load(connection, old, new).exists == 2
+    stored = connection.execute("SELECT surface, rewrite_request ->> 'surface' FROM rewrite_requests ORDER BY 1")
+    assert stored.fetchall() == [("direct_message",) * 2, ("weekly_feedback",) * 2]
+
+
 def test_large_lines_go_in_small_chunks(connection: Connection) -> None:
     documents = [{**item_document(), "preference_payload": {"filler": "x" * 900_000}} for _ in range(12)]
     calls: list[int] = []
