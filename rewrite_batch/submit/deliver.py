@@ -71,6 +71,11 @@ class Delivery:
     def has_given_up(self) -> bool:
         return self._broken or self._failures_in_a_row >= FAILURES_IN_A_ROW
 
+    def get_ready(self) -> None:
+        """The provider's package takes a second to load: beside the first claims, once there is something to send."""
+        if self._pool and not self._doors:
+            self._pool.submit(self._door, None)
+
     def hand_over(self, drafts: list[Draft]) -> None:
         for draft in drafts:
             if self._pool:

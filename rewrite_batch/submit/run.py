@@ -118,6 +118,7 @@ class _Run:
         try:
             with self.delivery() as delivery:
                 for rows in self.claims(delivery):
+                    delivery.get_ready()
                     self.draft(drafts, rows)
                     delivery.hand_over(drafts.take_finished())
                 drafts.finish_all()
