@@ -76,7 +76,7 @@ def examine(environ: Mapping[str, str]) -> Examination:
         def reach_database() -> tuple[State, str] | str:
             url = held.enter_context(database_url(settings))
             connected.append(held.enter_context(connect(url, purpose="doctor")))
-            return _version(connected[0])
+            return version_of(connected[0].info.server_version)
 
         examination.run("database", reach_database)
         for check, look in (
@@ -95,8 +95,8 @@ def examine(environ: Mapping[str, str]) -> Examination:
     return examination
 
 
-def _version(connection: Connection) -> tuple[State, str] | str:
-    number = connection.info.server_version
+def version_of(number: int) -> tuple[State, str] | str:
+    """`number` as libpq gives it: 150017 is 15.17."""
     major, says = number // 10_000, f"PostgreSQL {number // 10_000}.{number % 10_000}"
     if major < OLDEST:
         raise ConfigurationError(f"{says} is too old: {OLDEST} or newer is needed")
@@ -129,7 +129,10 @@ def _clock(connection: Connection) -> tuple[State, str] | str:
     row = connection.execute("SELECT clock_timestamp()").fetchone()
     after = datetime.now(UTC)
     assert row is not None
-    skew = (row[0] - (before + (after - before) / 2)).total_seconds()
+    return skew_of((row[0] - (before + (after - before) / 2)).total_seconds())
+
+
+def skew_of(skew: float) -> tuple[State, str] | str:
     says = f"this machine and the database differ by {abs(skew):.3f} s"
     return says if abs(skew) <= MAX_SKEW_S else ("warn", f"{says}: set up time synchronisation on both")
 

@@ -165,7 +165,7 @@ def command(environ: dict[str, str], name: str, before: str = "") -> dict[str, A
     """As people run it; the clock starts when the program is loaded."""
     code = (
         "import sys, time; from pathlib import Path; from rewrite_batch.cli import main\n"
-        "import rewrite_batch.collect.run\n"
+        "import openai, rewrite_batch.collect.run\n"
         f"{before}\n"
         f"began = time.monotonic(); sys.argv = ['rewrite-batch', {name!r}, '--json']\n"
         "try: main()\n"

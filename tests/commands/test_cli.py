@@ -1,9 +1,12 @@
 """Commands as processes: output, exit codes, signals, and nothing that leaks."""
 
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -158,6 +161,84 @@ def test_a_signal_ends_enqueue_and_a_rerun_goes_on(
     again = json.loads(run("enqueue", "-", stdin="".join(lines), **migrated).stdout)
     assert again["exists"] >= 500
     assert again["exists"] + again["enqueued"] == 700
+
+
+def lines_in(file: Path, count: int) -> Path:
+    with file.open("w") as out:
+        for item in generate(count, seed=9):
+            out.write(item.to_json() + "\n")
+    return file
+
+
+def on_a_terminal(*arguments: str, **settings: str) -> str:
+    """What a person sees."""
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.Popen(
+            [sys.executable, "-m", "rewrite_batch", *arguments],
+            env=environment(**settings, TERM="xterm", COLUMNS="120"), stdout=theirs, stderr=theirs,
+        )  # fmt: skip
+    finally:
+        os.close(theirs)
+    seen = b""
+    with suppress(OSError), done:  # when the last writer is gone, reading a terminal is an error
+        while piece := os.read(ours, 65_536):
+            seen += piece
+    os.close(ours)
+    assert done.returncode == 0, seen
+    return seen.decode()
+
+
+def test_enqueue_shows_a_bar_on_a_terminal_and_nothing_of_it_in_a_pipe(
+    run: Run, migrated: dict[str, str], tmp_path: Path
+) -> None:
+    file = lines_in(tmp_path / "lines", 1_200)
+    seen = on_a_terminal("enqueue", str(file), **migrated)
+    size = file.stat().st_size / 1_000_000
+    assert "enqueue" in seen
+    assert f"{size:.1f} MB" in seen, "the bar says how much there is"
+    assert "━" in seen
+
+    piped = run("enqueue", str(file), **migrated)
+    assert piped.returncode == 0
+    assert "━" not in piped.stdout + piped.stderr
+    assert json.loads(piped.stdout)["exists"] == 1_200
+
+
+def test_enqueue_takes_no_more_memory_for_more_lines(tmp_path: Path, migrated: dict[str, str]) -> None:
+    code = (
+        "import sys; from pathlib import Path; from rewrite_batch.cli import main\n"
+        "try: main()\n"
+        "finally: print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0], file=sys.stderr)"
+    )
+
+    def peak_kb(count: int) -> int:
+        file = lines_in(tmp_path / f"lines{count}", count)
+        done = subprocess.run(
+            [sys.executable, "-c", code, "enqueue", str(file)],
+            env=environment(**migrated), capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert json.loads(done.stdout)["lines"] == count
+        return int(done.stderr.split()[-1])
+
+    few, many = peak_kb(2_000), peak_kb(12_000)
+    assert (tmp_path / "lines12000").stat().st_size > 25_000_000
+    assert many < few + 10_000, "kB"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_the_commands_are_loaded_ends_quietly(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import time; print('loading', flush=True); time.sleep(300)")
+    with subprocess.Popen(
+        [sys.executable, "-m", "rewrite_batch", "--help"],
+        env={**environment(), "PYTHONPATH": str(tmp_path)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "loading\n"
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (code, "")
 
 
 def test_a_defect_shows_its_place_and_not_its_message() -> None:

@@ -11,6 +11,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
 
+from rewrite_batch.doctor import skew_of, version_of
 from rewrite_batch.errors import ConfigurationError
 from rewrite_batch.simulator.process import running_simulator
 from rewrite_batch.submit.spool import SpoolWriter
@@ -115,3 +116,24 @@ def test_the_provider_is_asked_for_real(run: Run, tmp_path: Path) -> None:
     assert (busy["exit_code"], busy["says"]) == (75, "the provider answered 503")
     assert (gone["exit_code"], "cannot be reached" in gone["says"]) == (75, True)
     assert "sk-wrong" not in str(wrong)
+
+
+@pytest.mark.parametrize("seconds", [-5.1, 5.1, 3_600.0])
+def test_clocks_that_differ_are_a_warning_with_what_to_do(seconds: float) -> None:
+    said = skew_of(seconds)
+    assert said[0] == "warn"
+    assert "set up time synchronisation" in said[1]
+
+
+@pytest.mark.parametrize("seconds", [-4.9, 0.0, 4.9])
+def test_clocks_that_agree_are_ok(seconds: float) -> None:
+    assert skew_of(seconds) == f"this machine and the database differ by {abs(seconds):.3f} s"
+
+
+def test_a_server_of_another_age_is_told() -> None:
+    assert [version_of(number) for number in (150_017, 180_001)] == ["PostgreSQL 15.17", "PostgreSQL 18.1"]
+    with pytest.raises(ConfigurationError, match=r"PostgreSQL 14\.9 is too old: 15 or newer"):
+        version_of(140_009)
+    newer = version_of(190_000)
+    assert newer[0] == "warn"
+    assert "newer than what this release was tested with" in newer[1]
