@@ -1,7 +1,7 @@
 """Where the rules of a language's pack match: normalised texts come in, one row a hit goes out.
 
-Words, beginnings and substrings of a language are found in one walk (Aho-Corasick) over its rows; regular expressions,
-of which there are few, run sentence by sentence and count once a sentence.
+Words, beginnings and substrings of a language are found in one walk (Aho-Corasick) over its rows. Regular expressions
+count once a sentence; each of their alternatives is tried only in sentences that hold a literal which it needs.
 """
 
 import re
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
-from rewrite_batch.evaluate.literals import needed
+from rewrite_batch.evaluate.literals import alternatives, needed
 from rewrite_batch.evaluate.packs import SLOT, Lexicon, Pack, Rule
 from rewrite_batch.evaluate.scripts import TRADITIONAL_TO_SIMPLE
 from rewrite_batch.evaluate.text import Sentences, Text, read, sentences_of
@@ -27,6 +27,7 @@ HITS = pl.Schema(
 )
 _CLASS_OR_ESCAPE = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\.)")
 _PLAINER = {r"\w": "[^ ]", r"\s": " "}
+_PRIVATE = 0xE000  # characters that are nobody's: one stands for each class while an expression is read
 _WORD_PADS = {"word": (1, 1), "words": (1, 1), "prefix": (1, 0), "substring": (0, 0)}
 
 
@@ -35,10 +36,9 @@ class Language:
     members: range  # its rules in Matcher.rules
     patterns: tuple[str, ...]
     rule_of: pl.DataFrame  # pattern, rule, skip, length in bytes
-    regexes: tuple[tuple[int, str], ...]
-    literals: tuple[str, ...]  # that some expression needs
-    needs: pl.DataFrame  # literal, rule, part of the rule, how many parts it has
-    always: frozenset[int]  # expressions of which no literal is known
+    pieces: pl.DataFrame  # rule, pattern: the alternatives of its expressions, in their order
+    wanted: pl.DataFrame  # literal, piece: where the literal is, the piece may match
+    always: Ints  # pieces of which no literal is known
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,36 +82,67 @@ def _compile(pack: Pack, base: int, codes: frozenset[str] | None) -> Language:
         forms = _forms(word, pack.language if before else "")
         rows += [(" " * before + form + " " * after, index, before, len(form.encode())) for form in forms if form]
     schema = {"pattern": pl.String(), "rule": pl.Int32(), "skip": pl.Int64(), "length": pl.Int64()}
-    slots = slots_of(pack)
-    regexes = [
-        (index, _folded(filled(rule.pattern, slots), pack.language)) for index, rule in chosen if rule.mode == "regex"
-    ]
-    literals = [
-        (literal, index, part, len(parts))
-        for index, pattern in regexes
-        for parts in [needed(pattern)]
-        for part, some in enumerate(parts)
-        for literal in sorted(some)
-    ]
-    needs = {"literal": pl.String(), "rule": pl.Int32(), "part": pl.Int32(), "parts": pl.Int32()}
+    pieces, needs = _expressions([each for each in chosen if each[1].mode == "regex"], pack)
     return Language(
         members=range(base, base + len(pack.rules)),
         patterns=tuple(dict.fromkeys(pattern for pattern, *_ in rows)),
         rule_of=pl.DataFrame(rows, schema=schema, orient="row"),
-        regexes=tuple(regexes),
-        literals=tuple(dict.fromkeys(literal for literal, *_ in literals)),
-        needs=pl.DataFrame(literals, schema=needs, orient="row"),
-        always=frozenset(index for index, _ in regexes) - {index for _, index, *_ in literals},
+        pieces=pieces,
+        wanted=_rarest(needs, pack),
+        always=np.array([piece for piece, parts in enumerate(needs) if not parts], np.int32),
     )
 
 
+def _expressions(chosen: list[tuple[int, Rule]], pack: Pack) -> tuple[pl.DataFrame, list[list[frozenset[str]]]]:
+    """The pieces of a pack's expressions, and what each needs."""
+    classes = classes_of(pack) if chosen else {}
+    slots = {name: any_of(words) for name, words in classes.items()}
+    # Parsed with one character in the place of a class, of which some have hundreds of words.
+    signs = {name: chr(_PRIVATE + place) for place, name in enumerate(classes)}
+    standing_for = {signs[name]: frozenset(words) for name, words in classes.items()}
+    rows: list[tuple[int, str]] = []
+    needs: list[list[frozenset[str]]] = []
+    for index, rule in chosen:
+        for piece in alternatives(_folded(rule.pattern, pack.language)):
+            rows.append((index, filled(piece, slots)))
+            needs.append(needed(filled(piece, signs), standing_for))
+    return pl.DataFrame(rows, schema={"rule": pl.Int32(), "pattern": pl.String()}, orient="row"), needs
+
+
+def _rarest(needs: list[list[frozenset[str]]], pack: Pack) -> pl.DataFrame:
+    """Of what a piece needs, the part that is seen least in the sentences of the pack itself."""
+    literals = sorted({literal for parts in needs for part in parts for literal in part})
+    sentences = pl.Series([text for rule in pack.rules for text in (rule.hit, rule.miss)] if literals else [])
+    seen = _rows(sentences.cast(pl.String()), pack.language).str.extract_many(
+        pl.Series(literals, dtype=pl.String()).implode(), overlapping=True
+    )
+    counts = seen.list.unique().explode(empty_as_null=True).value_counts()
+    often = dict(counts.iter_rows())
+
+    def cost(part: frozenset[str]) -> int:
+        return sum(often.get(literal, 0) + 1 for literal in part)
+
+    rows = [
+        (literal, piece)
+        for piece, parts in enumerate(needs)
+        if parts
+        for literal in sorted(min(parts, key=cost))
+    ]  # fmt: skip
+    wanted = pl.Enum(list(dict.fromkeys(literal for literal, _ in rows)))
+    return pl.DataFrame(rows, schema={"literal": wanted, "piece": pl.Int32()}, orient="row")
+
+
+def _rows(texts: pl.Series, language: str) -> pl.Series:
+    return read(texts, np.full(texts.len(), language)).rows
+
+
 def _normal(terms: list[str], language: str) -> list[str]:
-    rows = read(pl.Series(terms, dtype=pl.String()), np.full(len(terms), language)).rows
-    return rows.str.strip_chars(" ").to_list()
+    return _rows(pl.Series(terms, dtype=pl.String()), language).str.strip_chars(" ").to_list()
 
 
-def slots_of(pack: Pack) -> dict[str, str]:
-    """What stands for a slot in an expression, by its name: longer terms first, as the first that fits is taken."""
+def classes_of(pack: Pack) -> dict[str, list[str]]:
+    """The words that may stand for a slot in an expression, by its name: longer ones first, as the first that fits is
+    taken."""
     members: dict[str, list[str]] = {}
     for rule in pack.rules:
         if rule.mode in {"word", "words"}:
@@ -119,10 +150,13 @@ def slots_of(pack: Pack) -> dict[str, str]:
             members.setdefault(name, []).extend(rule.terms)
     every = list(dict.fromkeys(term for terms in members.values() for term in terms))
     normal = dict(zip(every, _normal(every, pack.language), strict=True)) if every else {}
-    words = {
+    return {
         name: sorted({normal[term] for term in terms}, key=lambda w: (-len(w), w)) for name, terms in members.items()
     }
-    return {name: f"(?:{'|'.join(map(re.escape, some))})" for name, some in words.items()}
+
+
+def any_of(words: list[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, words))})"
 
 
 def filled(pattern: str, slots: dict[str, str]) -> str:
@@ -154,7 +188,7 @@ def find(text: Text, using: Matcher) -> pl.DataFrame:
         rows = np.flatnonzero(text.language == name)
         if rows.size:
             found.append(_plain_hits(text, rows, language))
-            found += _regex_hits(text, sentences, np.flatnonzero(language_of_sentence == name), language)
+            found.append(_regex_hits(text, sentences, np.flatnonzero(language_of_sentence == name), language))
     hits = pl.concat(found)
     # A phrase does not reach from one sentence into the next.
     whole = text.sentence[hits["first"].to_numpy()] == text.sentence[hits["last"].to_numpy()]
@@ -191,53 +225,57 @@ def _plain_hits(text: Text, rows: Ints, language: Language) -> pl.DataFrame:
     )
 
 
-def _regex_hits(text: Text, sentences: Sentences, which: Ints, language: Language) -> list[pl.DataFrame]:
-    if not language.regexes:
-        return []
+def _regex_hits(text: Text, sentences: Sentences, which: Ints, language: Language) -> pl.DataFrame:
+    """One hit a sentence and rule: the leftmost, and of those the first alternative."""
+    if language.pieces.is_empty():
+        return HITS.to_frame()
     strings = sentences.strings.gather(which)
     likely = _likely(strings, language)
-    found: list[pl.DataFrame] = []
-    for index, pattern in language.regexes:
-        some = np.arange(which.size) if index in language.always else likely.get(index, which[:0])
-        if not some.size:
-            continue
-        at = strings.gather(some).str.find(pattern)
-        hit = some[at.is_not_null().to_numpy()]
-        if not hit.size:
-            continue
-        # The whole of it, not a group around it: compiling an expression takes longer than running it.
-        length = strings.gather(hit).str.extract(pattern, 0).str.len_bytes().to_numpy()
-        first = text.byte_of(sentences.first[which[hit]]) + at.drop_nulls().to_numpy()
-        found.append(
-            pl.DataFrame(
-                {
-                    "row": sentences.row[which[hit]],
-                    "rule": np.full(hit.size, index),
-                    "first": text.character_of_byte[first],
-                    "last": text.character_of_byte[first + np.maximum(length, 1) - 1],
-                },
-                schema=HITS,
-            )
+    # Piece by piece, as an expression is compiled anew where another stands before it.
+    hits = (
+        likely.with_columns(
+            language.pieces["rule"].gather(likely["piece"]),
+            language.pieces["pattern"].gather(likely["piece"]),
+            strings.gather(likely["sentence"]).alias("text"),
         )
-    return found
+        .with_columns(pl.col("text").str.find(pl.col("pattern")).alias("at"))
+        .drop_nulls("at")
+        .sort("rule", "sentence", "at", "piece")
+        .unique(["rule", "sentence"], keep="first", maintain_order=True)
+        .with_columns(pl.col("text").str.extract(pl.col("pattern"), 0).str.len_bytes().alias("length"))
+    )
+    sentence = which[hits["sentence"].to_numpy()]
+    first = text.byte_of(sentences.first[sentence]) + hits["at"].to_numpy()
+    last = first + np.maximum(hits["length"].to_numpy(), 1) - 1
+    return pl.DataFrame(
+        {
+            "row": sentences.row[sentence],
+            "rule": hits["rule"],
+            "first": text.character_of_byte[first],
+            "last": text.character_of_byte[last],
+        },
+        schema=HITS,
+    )
 
 
-def _likely(strings: pl.Series, language: Language) -> dict[int, Ints]:
-    """By expression, the sentences that hold a literal for each of its parts."""
-    if not language.literals:
-        return {}
-    wanted = pl.Series(language.literals).implode()
-    seen = (
-        pl.DataFrame({"sentence": np.arange(strings.len()), "text": strings})
-        .lazy()
-        .select("sentence", pl.col("text").str.extract_many(wanted, overlapping=True).alias("literal"))
+def _likely(strings: pl.Series, language: Language) -> pl.DataFrame:
+    """Pieces and the sentences in which they may match, piece by piece."""
+    everywhere = pl.DataFrame({"piece": language.always}, schema={"piece": pl.Int32()})
+    numbered = pl.DataFrame({"sentence": np.arange(strings.len(), dtype=np.int32), "text": strings}).lazy()
+    literal = language.wanted.schema["literal"]
+    assert isinstance(literal, pl.Enum)
+    return (
+        numbered.select(
+            "sentence", pl.col("text").str.extract_many(literal.categories.implode(), overlapping=True).alias("literal")
+        )
         .explode("literal", empty_as_null=True)
         .drop_nulls("literal")
-        .join(language.needs.lazy(), on="literal")
-        .group_by("rule", "sentence")
-        .agg(pl.col("part").n_unique(), pl.col("parts").first())
-        .filter(pl.col("part") == pl.col("parts"))
-        .sort("rule", "sentence")
+        .with_columns(pl.col("literal").cast(literal))
+        .unique()
+        .join(language.wanted.lazy(), on="literal")
+        .select("piece", "sentence")
+        .unique()
+        .pipe(lambda some: pl.concat([some, everywhere.lazy().join(numbered.select("sentence"), how="cross")]))
+        .sort("piece", "sentence")
         .collect()
     )
-    return {int(key[0]): part["sentence"].to_numpy() for key, part in seen.partition_by("rule", as_dict=True).items()}

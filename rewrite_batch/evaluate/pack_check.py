@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from rewrite_batch.evaluate.hits import filled, find, matcher, slots_of
+from rewrite_batch.evaluate.hits import any_of, classes_of, filled, find, matcher
 from rewrite_batch.evaluate.packs import SLOT, Pack, PackRefused, parse_pack
 from rewrite_batch.evaluate.text import read
 
@@ -40,7 +40,7 @@ def check_rules(pack: Pack) -> list[str]:
 def _unusable(pack: Pack) -> list[str]:
     patterns = pl.Series([rule.pattern for rule in pack.rules], dtype=pl.String())
     words = read(patterns, np.full(len(pack.rules), pack.language)).rows.to_list()
-    slots = slots_of(pack)
+    slots = {name: any_of(words) for name, words in classes_of(pack).items()}
     mistakes: list[str] = []
     for rule, word in zip(pack.rules, words, strict=True):
         if rule.mode == "regex":

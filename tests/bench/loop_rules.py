@@ -36,7 +36,9 @@ class Terms:
                 self.padded.setdefault(pattern[1:3], []).append((pattern, rule, skip, letters))
             else:
                 self.inner.append((pattern, rule, letters))
-        self.regexes = [(rule, re.compile(pattern)) for rule, pattern in language.regexes]
+        self.regexes: dict[int, list[re.Pattern[str]]] = {}
+        for rule, pattern in language.pieces.iter_rows():
+            self.regexes.setdefault(rule, []).append(re.compile(pattern))
 
 
 def find(text: Read, terms: Terms, using: Matcher, language: str) -> list[Hit]:
@@ -54,9 +56,10 @@ def find(text: Read, terms: Terms, using: Matcher, language: str) -> list[Hit]:
             found.add((place, place + letters - 1, rule))
             place = norm.find(pattern, place + 1)
     for start, sentence in sentences(text):
-        for rule, regex in terms.regexes:
-            match = regex.search(sentence)
-            if match:
+        for rule, pieces in terms.regexes.items():
+            matches = [match for piece in pieces if (match := piece.search(sentence))]
+            if matches:
+                match = min(matches, key=lambda each: each.start())
                 found.add((start + match.start(), start + max(match.end() - 1, match.start()), rule))
     size = CHARACTERS_A_PLACE.get(language, 1)
     hits: list[Hit] = []
