@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from rewrite_batch.evaluate.hits import matcher_of
+from rewrite_batch.evaluate.matcher import matcher_of
 from rewrite_batch.evaluate.packs import Lexicon, shipped
 from rewrite_batch.evaluate.run import fire_all
 from rewrite_batch.evaluate.text import Text

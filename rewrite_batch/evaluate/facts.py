@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
-from rewrite_batch.evaluate.hits import Matcher, find, matcher
+from rewrite_batch.evaluate.hits import find
+from rewrite_batch.evaluate.matcher import Matcher, matcher
 from rewrite_batch.evaluate.names import new_names
 from rewrite_batch.evaluate.spelled import spelled
 from rewrite_batch.evaluate.stems import excuses

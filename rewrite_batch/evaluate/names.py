@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
-from rewrite_batch.evaluate.hits import Matcher
+from rewrite_batch.evaluate.matcher import Matcher
 from rewrite_batch.evaluate.tables import FIRED, fired
 from rewrite_batch.evaluate.text import Text, read
 
@@ -101,8 +101,8 @@ def listed(word: str, whole: frozenset[str], beginnings: tuple[str, ...]) -> boo
 def vocabulary(using: Matcher, language: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Single words of the pack, padded as in normalised text; and how words of it begin."""
     found = using.languages.get(language)
-    patterns = found.patterns if found else ()
-    single = [pattern for pattern in patterns if pattern.startswith(" ") and " " not in pattern.strip(" ")]
+    needles = [needle for needle, _ in found.words] if found else []
+    single = [needle for needle in needles if needle.startswith(" ") and " " not in needle.strip(" ")]
     return frozenset(p for p in single if p.endswith(" ")), tuple(p for p in single if not p.endswith(" "))
 
 

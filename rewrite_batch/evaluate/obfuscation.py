@@ -14,7 +14,7 @@ import polars as pl
 
 from rewrite_batch.evaluate import chars
 from rewrite_batch.evaluate.chars import Ints
-from rewrite_batch.evaluate.hits import Matcher
+from rewrite_batch.evaluate.matcher import Matcher
 from rewrite_batch.evaluate.tables import fired
 from rewrite_batch.evaluate.text import Text
 
@@ -152,8 +152,8 @@ def vocabulary(using: Matcher, language: str) -> Words:
     beginnings: set[str] = set()
     if language in using.languages:
         found = using.languages[language]
-        for pattern, index in found.rule_of.select("pattern", "rule").iter_rows():
-            rule, word = using.rules[int(index)], str(pattern).strip(" ")
+        for needle, index in found.words:
+            rule, word = using.rules[index], needle.strip(" ")
             if rule.code in {"vulgarity", "slur"} and len(word) >= 3 and " " not in word:
                 entries.setdefault(word, (rule.code, f"disguised:{rule.rule}"))
                 if rule.mode not in {"word", "words"} and len(word) >= _SHORTEST_BEGINNING:

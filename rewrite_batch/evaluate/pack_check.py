@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from rewrite_batch.evaluate.hits import any_of, classes_of, filled, find, matcher
+from rewrite_batch.evaluate.hits import find
+from rewrite_batch.evaluate.matcher import any_of, classes_of, filled, matcher
 from rewrite_batch.evaluate.packs import SLOT, Pack, PackRefused, parse_pack
 from rewrite_batch.evaluate.text import read
 

@@ -14,7 +14,8 @@ from rewrite_batch.evaluate.chars import Ints
 from rewrite_batch.evaluate.dataset import dataset_version
 from rewrite_batch.evaluate.facts import new_facts
 from rewrite_batch.evaluate.guards import guard
-from rewrite_batch.evaluate.hits import Matcher, find, matcher_of
+from rewrite_batch.evaluate.hits import find
+from rewrite_batch.evaluate.matcher import Matcher, matcher_of
 from rewrite_batch.evaluate.intents import intents
 from rewrite_batch.evaluate.language import foreign
 from rewrite_batch.evaluate.obfuscation import disguised

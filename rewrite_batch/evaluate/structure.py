@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
-from rewrite_batch.evaluate.hits import Matcher
+from rewrite_batch.evaluate.matcher import Matcher
 from rewrite_batch.evaluate.tables import fired
 from rewrite_batch.evaluate.text import Text
 

@@ -55,8 +55,9 @@ class Text:
         return self._byte_ends[character] - _utf8_length(self.code[character])
 
     @cached_property
-    def byte_starts(self) -> Ints:
-        return self.byte_of(self.starts)
+    def lengths(self) -> Ints:
+        """By row: how many characters it has."""
+        return np.diff(self.starts, append=self.code.size)
 
 
 def read(texts: pl.Series, language: Ints) -> Text:

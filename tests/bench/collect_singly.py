@@ -25,7 +25,7 @@ from rewrite_batch.contracts.schemas import validator
 from rewrite_batch.contracts.values import WARNINGS, ViolationCode
 from rewrite_batch.db import Connection
 from rewrite_batch.evaluate.dataset import dataset_version
-from rewrite_batch.evaluate.hits import matcher_of
+from rewrite_batch.evaluate.matcher import matcher_of
 from rewrite_batch.evaluate.packs import shipped
 from rewrite_batch.evaluate.run import JUDGE_VERSION
 from rewrite_batch.ids import parse_custom_id

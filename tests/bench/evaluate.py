@@ -15,7 +15,7 @@ import typer
 
 from rewrite_batch.collect.parse import parse
 from rewrite_batch.evaluate.dataset import dataset_files
-from rewrite_batch.evaluate.hits import matcher_of
+from rewrite_batch.evaluate.matcher import matcher_of
 from rewrite_batch.evaluate.lines import Line, candidates_of, read_lines
 from rewrite_batch.evaluate.packs import shipped
 from rewrite_batch.evaluate.run import evaluate as judge

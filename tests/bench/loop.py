@@ -12,7 +12,7 @@ from typing import Any
 from rewrite_batch.contracts.locale import normalise_locale
 from rewrite_batch.contracts.values import WARNINGS
 from rewrite_batch.evaluate import added, facts, guards, names, obfuscation, pleasantries, subjects
-from rewrite_batch.evaluate.hits import Matcher, matcher
+from rewrite_batch.evaluate.matcher import Matcher, matcher
 from rewrite_batch.evaluate.intents import ENOUGH, LOST_WORDS, refuses
 from rewrite_batch.evaluate.told import hour_late
 from tests.bench.loop_language import foreign
@@ -39,9 +39,9 @@ _UNSPACED = {"zh", "ja", "th", "yue", "lo", "km", "my"}
 class Loop:
     def __init__(self, using: Matcher) -> None:
         self.using = using
-        self.terms = {name: Terms(language) for name, language in using.languages.items()}
+        self.terms = {name: Terms(language, using) for name, language in using.languages.items()}
         only = matcher(using.packs, frozenset(facts.KINDS))
-        self.fact_terms = {name: Terms(language) for name, language in only.languages.items()}
+        self.fact_terms = {name: Terms(language, only) for name, language in only.languages.items()}
 
     def judge(self, row: dict[str, Any]) -> dict[str, Any]:
         if row["rewritten_text"] is None or row["output_language"] is None:

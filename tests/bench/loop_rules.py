@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rewrite_batch.evaluate.hits import Language, Matcher
+from rewrite_batch.evaluate.matcher import Language, Matcher
 from rewrite_batch.evaluate.structure import CHARACTERS_A_PLACE, SOFTENED_LATE, VERB_LAST
 from tests.bench.loop_text import Read, sentences
 
@@ -26,19 +26,19 @@ class Hit:
 class Terms:
     """A language's patterns by their first two letters, substrings, and expressions."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, using: Matcher) -> None:
         self.padded: dict[str, list[tuple[str, int, int, int]]] = {}
         self.inner: list[tuple[str, int, int]] = []
-        for pattern, rule, skip, length in language.rule_of.iter_rows():
-            letters = len(pattern.strip(" ").encode().decode())
-            assert length == len(pattern.strip(" ").encode())
-            if skip:
-                self.padded.setdefault(pattern[1:3], []).append((pattern, rule, skip, letters))
+        for needle, rule in language.words:
+            letters = len(needle.strip(" "))
+            if needle.startswith(" "):
+                self.padded.setdefault(needle[1:3], []).append((needle, rule, 1, letters))
             else:
-                self.inner.append((pattern, rule, letters))
+                self.inner.append((needle, rule, letters))
         self.regexes: dict[int, list[re.Pattern[str]]] = {}
-        for rule, pattern in language.pieces.iter_rows():
-            self.regexes.setdefault(rule, []).append(re.compile(pattern))
+        for rule, pattern in using.pieces.iter_rows():
+            if rule in language.members:
+                self.regexes.setdefault(rule, []).append(re.compile(pattern))
 
 
 def find(text: Read, terms: Terms, using: Matcher, language: str) -> list[Hit]:
