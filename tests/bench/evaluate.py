@@ -8,17 +8,21 @@ import json
 import resource
 import time
 from itertools import cycle, islice
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import polars as pl
 import typer
 
-from rewrite_batch.collect.parse import parse
+from rewrite_batch.collect.apply import line_of
+from rewrite_batch.collect.match import match
 from rewrite_batch.evaluate.dataset import dataset_files
-from rewrite_batch.evaluate.matcher import matcher_of
 from rewrite_batch.evaluate.lines import Line, candidates_of, read_lines
+from rewrite_batch.evaluate.matcher import matcher_of
 from rewrite_batch.evaluate.packs import shipped
 from rewrite_batch.evaluate.run import evaluate as judge
+from rewrite_batch.submit.prompts import prompts
+from rewrite_batch.submit.render import ANSWER_FORMAT
 from tests.bench.loop import Loop
 from tests.unit import collect_lines
 
@@ -120,21 +124,28 @@ def _loop(some: pl.DataFrame, verdicts: pl.DataFrame) -> tuple[bool, float]:
 
 
 def _parse_rate(some: pl.DataFrame) -> float:
-    """Lines a second of the step of collect that comes before: result lines that hold these rewrites."""
-    answers = some.select("rewritten_text", "target_locale").drop_nulls().iter_rows()
-    lines = [_result(n, *answer) for n, answer in enumerate(answers)]
+    """Lines a second of the step of collect that comes before: result lines that hold these rewrites, as long as the
+    provider writes them, matched to their items, read and parsed."""
+    answers = some.select("rewritten_text", "target_locale").drop_nulls().rows()
     times: list[float] = []
-    for _ in range(ROUNDS):
-        began = time.monotonic()
-        parsed = [parse(each) for each in lines]
-        times.append(time.monotonic() - began)
-        assert not any(row.reason for row in parsed)
-    return len(lines) / min(times)
+    with TemporaryFile() as file:
+        file.writelines(_result(n, *answer) for n, answer in enumerate(answers))
+        file.flush()
+        for _ in range(ROUNDS):
+            began = time.monotonic()
+            matched = match([file.fileno()], collect_lines.BATCH, len(answers))
+            parsed = [line_of(index, matched, None) for index in range(len(answers))]
+            times.append(time.monotonic() - began)
+            assert not any(row is None or row.reason for row in parsed)
+    return len(answers) / min(times)
 
 
 def _result(index: int, text: str, language: str) -> bytes:
+    """The provider repeats the request's instructions and format in each answer."""
     said = collect_lines.message(collect_lines.answer(text, language))
-    return collect_lines.raw(collect_lines.line(index, output=[said]))
+    instructions = prompts()["v1"].instructions(language)
+    repeated = {"instructions": instructions, "text": ANSWER_FORMAT, "tools": [], "tool_choice": "auto", "metadata": {}}
+    return collect_lines.raw(collect_lines.line(index, output=[said], **repeated))
 
 
 def _peak_mb() -> float:

@@ -12,8 +12,8 @@ from typing import Any
 from rewrite_batch.contracts.locale import normalise_locale
 from rewrite_batch.contracts.values import WARNINGS
 from rewrite_batch.evaluate import added, facts, guards, names, obfuscation, pleasantries, subjects
-from rewrite_batch.evaluate.matcher import Matcher, matcher
 from rewrite_batch.evaluate.intents import ENOUGH, LOST_WORDS, refuses
+from rewrite_batch.evaluate.matcher import Matcher, matcher
 from rewrite_batch.evaluate.told import hour_late
 from tests.bench.loop_language import foreign
 from tests.bench.loop_rules import Hit, Scene, Terms, find, fire
