@@ -68,18 +68,20 @@ _ECHO = re.compile(r"\({3}[^()]+\){3}")
 def disguised(frame: pl.DataFrame, text: Text, using: Matcher) -> pl.DataFrame:
     """`frame` has row and rewritten_text."""
     read: list[tuple[int, str, str]] = []
-    likely = np.flatnonzero(_likely(text))
+    spaced = _spaced_rows(text)
+    likely = np.flatnonzero(_likely(text) | spaced)
     for row, words_of in zip(likely.tolist(), frame["rewritten_text"].gather(likely).to_list(), strict=True):
         language = str(text.language[row])
         words = vocabulary(using, language)
         if words:
-            read += [(row, *found) for found in sorted(set(readings_of(words_of, words, language)))]
+            found = readings_of(words_of, words, language, spaced=bool(spaced[row]))
+            read += [(row, *each) for each in sorted(set(found))]
     shown = pl.DataFrame(read, schema={"row": pl.Int64(), "code": pl.String(), "rule": pl.String()}, orient="row")
     return fired(shown, pl.col("code"), pl.col("rule"))
 
 
 def _likely(text: Text) -> Ints:
-    """Rows that could hold a disguised word, by what stands side by side in them."""
+    """Rows that could hold a disguised word within one token, by what stands side by side in them."""
     at = chars.clip(text.raw)
     script = chars.SCRIPT[at]
     any_letter = (chars.KIND[at] == chars.LETTER) & (chars.DIGIT[at] < 0)
@@ -99,7 +101,6 @@ def _likely(text: Text) -> Ints:
     rows = np.zeros(text.starts.size, bool)
     rows[text.raw_row[spot]] = True
     rows[text.row[triple]] = True
-    rows[_spaced_rows(text)] = True
     return rows
 
 
@@ -122,7 +123,9 @@ def _spaced_rows(text: Text) -> Ints:
     letters = np.add.reduceat(base.astype(np.int32), start) if start.size else start
     alone = letters == 1
     run = np.flatnonzero(alone[2:] & alone[1:-1] & alone[:-2])
-    return text.row[start[run]]
+    rows = np.zeros(text.starts.size, bool)
+    rows[text.row[start[run]]] = True
+    return rows
 
 
 class Words:
@@ -163,8 +166,9 @@ def vocabulary(using: Matcher, language: str) -> Words:
     return Words(entries, frozenset(beginnings))
 
 
-def readings_of(text: str, words: Words, language: str) -> list[tuple[str, str]]:
-    found = [entry for word in _spaced(text, language) for entry in words.named(word)]
+def readings_of(text: str, words: Words, language: str, *, spaced: bool = True) -> list[tuple[str, str]]:
+    """`spaced`: whether single letters in a row may stand in it."""
+    found = [entry for word in (_spaced(text, language) if spaced else ()) for entry in words.named(word)]
     if _ECHO.search(text):
         found.append(("slur", "disguised:echo"))
     for token in _TOKEN.findall(text):
