@@ -41,10 +41,14 @@ class Applier:
     checker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "check"))
     asked: Lock = field(default_factory=Lock)  # taken once, by the first who asks to get ready
 
-    def get_ready(self) -> None:
+    def get_ready(self, held: Held) -> None:
         """The packs and the language model take seconds to read: that can be done while results are on their way."""
         if self.asked.acquire(blocking=False):
-            self.checker.submit(prepare, self.lexicon, self.stop)
+            self.checker.submit(self._get_ready, held)
+
+    def _get_ready(self, held: Held) -> None:
+        pairs = self.reader.execute(query("collect/language_pairs"), {"batch_id": held.batch_id}).fetchall()
+        prepare([(source, target) for source, target in pairs], self.lexicon, self.stop)
 
     def apply(self, held: Held, matched: Matched, absent: Absent | None) -> Written:
         """`absent` None: items without a line are left alone (a replay judges only what it has)."""

@@ -49,7 +49,7 @@ class Fetcher:
     grace_s: float
     on_bytes: Callable[[int], None]
     on_disk: list[ResultFile]
-    on_over: Callable[[], None] = lambda: None  # called before results are downloaded
+    on_over: Callable[[Held], None] = lambda _: None  # called before results are downloaded
 
     def fetch(self, held: Held) -> Fetched | Waiting:
         said = provider.retrieve(self.client, held.provider_batch_id, base_s=self.settings.retry_base_s)
@@ -58,7 +58,7 @@ class Fetcher:
             if ending.cancel:
                 batches.cancel(self.client, held.provider_batch_id, base_s=self.settings.retry_base_s)
             return Waiting(ending, said)
-        self.on_over()
+        self.on_over(held)
         return self._results(held, ending, said)
 
     def _results(self, held: Held, ending: Ending, said: Standing | None) -> Fetched | Waiting:

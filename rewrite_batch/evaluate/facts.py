@@ -107,7 +107,7 @@ def _digits(text: Text) -> pl.DataFrame:
 
 def _new_values(frame: pl.DataFrame, stated: pl.DataFrame, source: Ints, text: Text, using: Matcher) -> pl.DataFrame:
     """A source language without a pack has number words that we do not know: nothing is new then."""
-    known = np.isin(source, list(using.languages))
+    known = np.isin(source, list(using.members))
     rows = stated["row"].unique(maintain_order=True).to_numpy()
     rows = rows[known[rows]]
     if not rows.size:
@@ -167,8 +167,8 @@ def _expressible(left: pl.DataFrame, source: Ints, using: Matcher) -> pl.Series:
 def values_of(using: Matcher) -> frozenset[tuple[str, str, str]]:
     return frozenset(
         (name, KINDS[rule.code], rule.value)
-        for name, language in using.languages.items()
-        for rule in (using.rules[index] for index in language.members)
+        for name, members in using.members.items()
+        for rule in (using.rules[index] for index in members)
         if rule.code in KINDS
     )
 

@@ -25,33 +25,41 @@ HITS = pl.Schema(
 def find(text: Text, using: Matcher) -> pl.DataFrame:
     """Every hit of a row's own language, in the order of rows, places and rules."""
     sentences = sentences_of(text)
-    found = [_needles(text, language, name) for name, language in using.languages.items()]
-    needle, first, last = (np.concatenate(column) for column in zip(*found, strict=True)) if found else (_NONE,) * 3
-    inside = text.sentence[first] == text.sentence[last]
-    tried = _likely(needle[inside], first[inside], text, sentences, using)
-    hits = pl.concat([_words(needle, first, text, using), _expressions(*tried, text, sentences, using)])
-    return hits.sort("row", "first", "rule")
+    position = np.zeros(text.sentence_row.size, np.int64)  # of a sentence among those that hold a word
+    position[text.sentence[sentences.first]] = np.arange(sentences.row.size)
+    spoken = text.language[sentences.row]
+    found = [HITS.to_frame()]
+    tried = [_TRIED.to_frame()]
+    for name in np.unique(text.language).tolist():
+        if name in using.members:
+            language = using.language(name)
+            needle, first, last = _needles(text, language, name)
+            found.append(_words(needle, first, text, language))
+            inside = text.sentence[first] == text.sentence[last]
+            at = position[text.sentence[first[inside]]]
+            tried.append(_likely(needle[inside], at, np.flatnonzero(spoken == name), language))
+    return pl.concat([*found, _expressions(pl.concat(tried), text, sentences)]).sort("row", "first", "rule")
 
 
 _NONE = np.zeros(0, np.int64)
+_TRIED = pl.Schema({"rule": pl.Int32(), "pattern": pl.String(), "piece": pl.Int64(), "sentence": pl.Int64()})
 
 
 def _needles(text: Text, language: Language, name: str) -> tuple[Ints, Ints, Ints]:
     """Needle, first and last character of each, in the rows of this language."""
-    rows = np.flatnonzero(text.language == name)
-    if language.needles is None or not rows.size:
+    if language.needles is None:
         return _NONE, _NONE, _NONE
+    rows = np.flatnonzero(text.language == name)
     haystack = "".join(text.rows.gather(rows).to_list())
     found = np.array(language.needles.find_matches_as_indexes(haystack, overlapping=True), np.int64).reshape(-1, 3)
-    begins = text.starts[rows]
     ends = np.cumsum(text.lengths[rows])
+    moved = text.starts[rows] - (ends - text.lengths[rows])
     row = np.searchsorted(ends, found[:, 1], side="right")
-    moved = (begins - ends + text.lengths[rows])[row]
-    return found[:, 0] + language.base, found[:, 1] + moved, found[:, 2] + moved - 1
+    return found[:, 0], found[:, 1] + moved[row], found[:, 2] + moved[row] - 1
 
 
-def _words(needle: Ints, first: Ints, text: Text, using: Matcher) -> pl.DataFrame:
-    words, which = using.words.of(needle)
+def _words(needle: Ints, first: Ints, text: Text, language: Language) -> pl.DataFrame:
+    words, which = language.word_of.of(needle)
     begin = first[which] + words[:, 1]
     end = begin + words[:, 2] - 1
     whole = text.sentence[begin] == text.sentence[end]  # a phrase does not reach from one sentence into the next
@@ -59,13 +67,24 @@ def _words(needle: Ints, first: Ints, text: Text, using: Matcher) -> pl.DataFram
     return pl.DataFrame({"row": text.row[begin], "rule": words[whole, 0], "first": begin, "last": end}, schema=HITS)
 
 
-def _expressions(piece: Ints, sentence: Ints, text: Text, sentences: Sentences, using: Matcher) -> pl.DataFrame:
+def _likely(needle: Ints, sentence: Ints, spoken: Ints, language: Language) -> pl.DataFrame:
+    """Pieces and the sentences in which they may match, piece by piece. `spoken` are all sentences of the language."""
+    piece, which = language.wanted.of(needle)
+    count = int(spoken[-1]) + 1 if spoken.size else 1
+    seen = piece[:, 0] * np.int64(count) + sentence[which]
+    pairs = np.unique(np.concatenate([seen, (language.always[:, None] * count + spoken).ravel()]))
+    return (
+        language.pieces[pairs // count]
+        .with_columns(pl.Series("piece", pairs // count), pl.Series("sentence", pairs % count))
+        .cast(_TRIED)
+    )
+
+
+def _expressions(tried: pl.DataFrame, text: Text, sentences: Sentences) -> pl.DataFrame:
     """One hit a sentence and rule: the leftmost, and of those the first alternative."""
     hits = (
         # Piece by piece, as an expression is compiled anew where another stands before it.
-        using.pieces[piece]
-        .with_columns(pl.Series("piece", piece), pl.Series("sentence", sentence))
-        .with_columns(sentences.strings.gather(sentence).alias("text"))
+        tried.with_columns(sentences.strings.gather(tried["sentence"]).alias("text"))
         .with_columns(pl.col("text").str.find(pl.col("pattern")).alias("at"))
         .drop_nulls("at")
         .sort("rule", "sentence", "at", "piece")
@@ -84,19 +103,3 @@ def _expressions(piece: Ints, sentence: Ints, text: Text, sentences: Sentences, 
         },
         schema=HITS,
     )
-
-
-def _likely(needle: Ints, first: Ints, text: Text, sentences: Sentences, using: Matcher) -> tuple[Ints, Ints]:
-    """Pieces and the sentences in which they may match, piece by piece."""
-    piece, which = using.wanted.of(needle)
-    count = max(sentences.row.size, 1)
-    position = np.zeros(text.sentence_row.size, np.int64)  # of a sentence among those that hold a word
-    position[text.sentence[sentences.first]] = np.arange(sentences.row.size)
-    tried = [piece[:, 0] * np.int64(count) + position[text.sentence[first[which]]]]
-    spoken = text.language[sentences.row]
-    for name, language in using.languages.items():
-        if language.always.size:
-            these = np.flatnonzero(spoken == name)
-            tried.append((language.always.astype(np.int64)[:, None] * count + these).ravel())
-    pairs = np.unique(np.concatenate(tried))
-    return pairs // count, pairs % count

@@ -100,8 +100,7 @@ def listed(word: str, whole: frozenset[str], beginnings: tuple[str, ...]) -> boo
 @lru_cache(maxsize=256)
 def vocabulary(using: Matcher, language: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Single words of the pack, padded as in normalised text; and how words of it begin."""
-    found = using.languages.get(language)
-    needles = [needle for needle, _ in found.words] if found else []
+    needles = [needle for needle, _ in using.language(language).words] if language in using.members else []
     single = [needle for needle in needles if needle.startswith(" ") and " " not in needle.strip(" ")]
     return frozenset(p for p in single if p.endswith(" ")), tuple(p for p in single if not p.endswith(" "))
 

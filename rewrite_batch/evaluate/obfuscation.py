@@ -153,9 +153,8 @@ class Words:
 def vocabulary(using: Matcher, language: str) -> Words:
     entries: dict[str, tuple[str, str]] = {}
     beginnings: set[str] = set()
-    if language in using.languages:
-        found = using.languages[language]
-        for needle, index in found.words:
+    if language in using.members:
+        for needle, index in using.language(language).words:
             rule, word = using.rules[index], needle.strip(" ")
             if rule.code in {"vulgarity", "slur"} and len(word) >= 3 and " " not in word:
                 entries.setdefault(word, (rule.code, f"disguised:{rule.rule}"))

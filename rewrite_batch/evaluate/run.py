@@ -1,7 +1,7 @@
 """Evaluate: schema → language → lexicon and structure → new facts → guards → intent → verdicts. Each is one pass over a
 chunk of rows; a row's verdict depends on that row alone, so chunks may be cut and run in any way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -15,9 +15,9 @@ from rewrite_batch.evaluate.dataset import dataset_version
 from rewrite_batch.evaluate.facts import new_facts
 from rewrite_batch.evaluate.guards import guard
 from rewrite_batch.evaluate.hits import find
-from rewrite_batch.evaluate.matcher import Matcher, matcher_of
 from rewrite_batch.evaluate.intents import intents
 from rewrite_batch.evaluate.language import foreign
+from rewrite_batch.evaluate.matcher import Matcher, matcher_of
 from rewrite_batch.evaluate.obfuscation import disguised
 from rewrite_batch.evaluate.packs import Lexicon, shipped
 from rewrite_batch.evaluate.structure import annotate, fire
@@ -65,14 +65,16 @@ def _cuts(rows: int, chunk: int, threads: int) -> list[int]:
     return [rows * place // max(parts, 1) for place in range(parts + 1)]
 
 
-def prepare(lexicon: Lexicon | None, stop: Callable[[], bool]) -> None:
-    """Reads the packs and the model, and builds what is built from them once a process; it takes seconds."""
+def prepare(pairs: Iterable[tuple[str, str]], lexicon: Lexicon | None, stop: Callable[[], bool]) -> None:
+    """Reads the packs and the model, and builds once a process what is built from them for these pairs of source and
+    target: for all languages it takes seconds."""
+    rows = [(0, target, source, TRIAL, "request", "peer", None, TRIAL, target) for source, target in pairs]
     lexicon = lexicon or shipped()
-    rows = [(0, each, "en", "", "request", "peer", None, TRIAL, each) for each in lexicon.packs]
-    candidates = pl.DataFrame(rows, CANDIDATES, orient="row")
-    for step in (lambda: matcher_of(lexicon), lambda: evaluate(candidates, lexicon=lexicon)):
-        if not stop():
-            step()
+    for name in sorted({row[1] for row in rows} & set(lexicon.packs)):
+        if stop():
+            return
+        matcher_of(lexicon).language(name)
+    evaluate(pl.DataFrame(rows, CANDIDATES, orient="row"), lexicon=lexicon)
 
 
 def _judge(part: pl.DataFrame, lexicon: Lexicon, using: Matcher) -> pl.DataFrame:
@@ -118,7 +120,7 @@ def fire_all(part: pl.DataFrame, using: Matcher) -> tuple[pl.DataFrame, Ints, Te
         True
     )
     soft[text.sentence_row[text.asks]] = True
-    intent, why = intents(marked, text, frame["intent"], packed=np.isin(target, list(using.languages)))
+    intent, why = intents(marked, text, frame["intent"], packed=np.isin(target, list(using.members)))
     found = pl.concat(
         [
             _language(frame, foreign(text, target)),

@@ -144,8 +144,8 @@ def _result(index: int, text: str, language: str) -> bytes:
     """The provider repeats the request's instructions and format in each answer."""
     said = collect_lines.message(collect_lines.answer(text, language))
     instructions = prompts()["v1"].instructions(language)
-    repeated = {"instructions": instructions, "text": ANSWER_FORMAT, "tools": [], "tool_choice": "auto", "metadata": {}}
-    return collect_lines.raw(collect_lines.line(index, output=[said], **repeated))
+    repeated: dict[str, Any] = {"instructions": instructions, "text": ANSWER_FORMAT, "tools": [], "metadata": {}}
+    return collect_lines.raw(collect_lines.line(index, output=[said], http=200, **repeated))
 
 
 def _peak_mb() -> float:

@@ -39,9 +39,9 @@ _UNSPACED = {"zh", "ja", "th", "yue", "lo", "km", "my"}
 class Loop:
     def __init__(self, using: Matcher) -> None:
         self.using = using
-        self.terms = {name: Terms(language, using) for name, language in using.languages.items()}
+        self.terms = {name: Terms(using.language(name)) for name in using.members}
         only = matcher(using.packs, frozenset(facts.KINDS))
-        self.fact_terms = {name: Terms(language, only) for name, language in only.languages.items()}
+        self.fact_terms = {name: Terms(only.language(name)) for name in only.members}
 
     def judge(self, row: dict[str, Any]) -> dict[str, Any]:
         if row["rewritten_text"] is None or row["output_language"] is None:

@@ -26,7 +26,7 @@ class Hit:
 class Terms:
     """A language's patterns by their first two letters, substrings, and expressions."""
 
-    def __init__(self, language: Language, using: Matcher) -> None:
+    def __init__(self, language: Language) -> None:
         self.padded: dict[str, list[tuple[str, int, int, int]]] = {}
         self.inner: list[tuple[str, int, int]] = []
         for needle, rule in language.words:
@@ -36,9 +36,8 @@ class Terms:
             else:
                 self.inner.append((needle, rule, letters))
         self.regexes: dict[int, list[re.Pattern[str]]] = {}
-        for rule, pattern in using.pieces.iter_rows():
-            if rule in language.members:
-                self.regexes.setdefault(rule, []).append(re.compile(pattern))
+        for rule, pattern in language.pieces.iter_rows():
+            self.regexes.setdefault(rule, []).append(re.compile(pattern))
 
 
 def find(text: Read, terms: Terms, using: Matcher, language: str) -> list[Hit]:

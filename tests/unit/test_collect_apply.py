@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewrite_batch.collect import apply, fetch
+from rewrite_batch.collect import fetch
 from rewrite_batch.collect.apply import STRETCH, Applier, stretches_of
 from rewrite_batch.collect.backoff import Backoff
 from rewrite_batch.collect.batch import Absent, Ending, Held, Waits
@@ -18,6 +18,8 @@ from rewrite_batch.collect.fetch import Fetched, Fetcher, Waiting
 from rewrite_batch.collect.match import Matched, Place, Places
 from rewrite_batch.collect.write import MAX_CHUNK
 from rewrite_batch.evaluate import run
+from rewrite_batch.evaluate.matcher import matcher_of
+from rewrite_batch.evaluate.packs import load_lexicon
 from rewrite_batch.prices import price_book
 from rewrite_batch.settings import load_settings
 
@@ -66,18 +68,29 @@ def test_whoever_leaves_waits_for_the_stretch_that_reads_his_files(monkeypatch: 
 
 
 def test_packs_are_made_ready_once_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[object] = []
-    monkeypatch.setattr(apply, "prepare", lambda lexicon, _stop: made.append(lexicon))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    one = applier()
-    one.get_ready()
-    one.get_ready()
+    made: list[Held] = []
+
+    def get_ready(_: Applier, batch: Held) -> None:
+        made.append(batch)
+
+    monkeypatch.setattr(Applier, "_get_ready", get_ready)
+    one, first = applier(), held(1)
+    one.get_ready(first)
+    one.get_ready(held(1))
     one.checker.shutdown()
-    assert made == [None]
+    assert made == [first]
 
 
 def test_nothing_more_is_made_ready_for_a_run_that_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "matcher_of", lambda _: pytest.fail("it was told to stop"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    run.prepare(None, lambda: True)
+    run.prepare([("en", "es")], None, lambda: True)
+
+
+def test_only_the_languages_of_a_batch_are_made_ready() -> None:
+    lexicon = load_lexicon()
+    run.prepare([("en", "es"), ("tlh", "de")], lexicon, lambda: False)
+    built = matcher_of(lexicon)._built  # pyright: ignore[reportPrivateUsage]
+    assert set(built) == {"es", "de"}
 
 
 @pytest.mark.parametrize("over", [False, True])
@@ -85,10 +98,11 @@ def test_only_a_batch_that_is_over_makes_anything_ready(monkeypatch: pytest.Monk
     ending = Ending("completed", None, None, Absent("missing")) if over else Waits("in_progress")
     monkeypatch.setattr(fetch.provider, "retrieve", lambda *_, **__: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     monkeypatch.setattr(fetch, "read_ending", lambda *_: ending)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    asked: list[bool] = []
-    fetcher = Fetcher(NOBODY, load_settings({}), 0.0, lambda _: None, [], lambda: asked.append(True))
-    assert isinstance(fetcher.fetch(held(1)), Fetched if over else Waiting)
-    assert asked == [True] * over
+    asked: list[Held] = []
+    fetcher = Fetcher(NOBODY, load_settings({}), 0.0, lambda _: None, [], asked.append)
+    batch = held(1)
+    assert isinstance(fetcher.fetch(batch), Fetched if over else Waiting)
+    assert asked == [batch] * over
 
 
 def test_places_know_the_items_of_the_batch_and_no_others() -> None:

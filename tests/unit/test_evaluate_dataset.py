@@ -9,8 +9,8 @@ import pytest
 
 from rewrite_batch.contracts.values import WARNINGS
 from rewrite_batch.evaluate.dataset import Measured, dataset_files, dataset_version, measure
-from rewrite_batch.evaluate.matcher import matcher_of
 from rewrite_batch.evaluate.lines import Line, candidates_of, read_lines
+from rewrite_batch.evaluate.matcher import matcher_of
 from rewrite_batch.evaluate.packs import CODES, shipped
 from rewrite_batch.evaluate.run import evaluate
 from tests.bench.loop import Loop

@@ -7,7 +7,6 @@ import pytest
 
 from rewrite_batch.contracts.values import WARNINGS
 from rewrite_batch.errors import ConfigurationError
-from rewrite_batch.evaluate.literals import needed
 from rewrite_batch.evaluate.pack_check import check_file, check_rules
 from rewrite_batch.evaluate.packs import CODES, PACKS_DIR, PackRefused, load_lexicon, parse_pack, shipped
 
@@ -128,18 +127,3 @@ def test_a_broken_pack_of_ones_own_is_refused_not_skipped(tmp_path: Path) -> Non
 
 def test_packs_stand_where_the_wheel_takes_them_from() -> None:
     assert sorted(file.stem for file in PACKS_DIR.glob("*.tsv")) == sorted(LANGUAGES)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "literals"),
-    [
-        (r"\byou (?:are|r) (lazy|messy)\b", [{"lazy", "messy"}, {"you "}]),
-        (r"\bnever (\w+ ){0,3}clean", [{"never "}, {"clean"}]),
-        (r"(?:a|bcd)", []),  # one branch is too short to look for
-        (r"\w+", []),
-        (r"(?:maybe)? \w+", []),
-        (r"(?<=x)y(", []),  # cannot be read
-    ],
-)
-def test_the_literals_that_an_expression_needs_are_found_or_none(pattern: str, literals: list[set[str]]) -> None:
-    assert needed(pattern) == literals
