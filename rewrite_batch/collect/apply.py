@@ -24,7 +24,7 @@ from rewrite_batch.evaluate.run import prepare
 from rewrite_batch.prices import PriceBook
 from rewrite_batch.queries import query
 
-STRETCH = 5 * MAX_CHUNK
+STRETCH = 4 * MAX_CHUNK
 
 
 @dataclass(frozen=True)

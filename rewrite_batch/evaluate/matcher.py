@@ -58,12 +58,7 @@ class Language:
 class Matcher:
     def __init__(self, packs: tuple[Pack, ...], codes: frozenset[str] | None) -> None:
         self.packs = packs
-        self.rules = tuple(rule for pack in packs for rule in pack.rules)
-        self.table = pl.DataFrame(
-            [(rule.code, rule.rule, rule.value) for rule in self.rules],
-            schema={"code": pl.String(), "rule": pl.String(), "value": pl.String()},
-            orient="row",
-        )
+        self.rules, self.table = _rules_of(packs)
         ends = list(accumulate((len(pack.rules) for pack in packs), initial=0))
         self.members = {pack.language: range(*span) for pack, span in zip(packs, pairwise(ends), strict=True)}
         self._codes = codes
@@ -77,6 +72,14 @@ class Matcher:
             if name not in self._built:
                 self._built[name] = _build(self._packs[name], self.members[name].start, self._codes)
             return self._built[name]
+
+
+@lru_cache(maxsize=8)
+def _rules_of(packs: tuple[Pack, ...]) -> tuple[tuple[Rule, ...], pl.DataFrame]:
+    """All rules, and code, rule and value by position: the same for every vocabulary."""
+    rules = tuple(rule for pack in packs for rule in pack.rules)
+    columns = {name: [getattr(rule, name) for rule in rules] for name in ("code", "rule", "value")}
+    return rules, pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String()))
 
 
 def matcher_of(lexicon: Lexicon) -> Matcher:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from sys import intern
 from types import MappingProxyType
 from typing import get_args
 
@@ -136,7 +137,7 @@ def _read_row(number: int, cells: list[str]) -> Rule | str:
     value = ""
     if code in VALUED:
         pattern, _, value = pattern.rpartition("=")
-    return Rule(rule, code, mode, pattern, value, hit, miss, number)
+    return Rule(rule, intern(code), intern(mode), pattern, value, hit, miss, number)
 
 
 def _problems(rule: Rule, seen: Mapping[str, int]) -> Iterator[str]:
