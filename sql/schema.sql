@@ -225,10 +225,17 @@ BEGIN
                         THEN 'its routing decision has another policy_version than its request'
                 END AS rule
             FROM new_rows AS n
-            INNER JOIN rewrite_requests AS r ON n.rewrite_request_id = r.rewrite_request_id
-            INNER JOIN recipient_snapshots AS s ON n.recipient_snapshot_id = s.recipient_snapshot_id
-            INNER JOIN recipient_preference_snapshots AS p
-                ON n.recipient_preference_snapshot_id = p.recipient_preference_snapshot_id
+            CROSS JOIN LATERAL (
+                SELECT * FROM rewrite_requests WHERE rewrite_request_id = n.rewrite_request_id OFFSET 0
+            ) AS r
+            CROSS JOIN LATERAL (
+                SELECT * FROM recipient_snapshots WHERE recipient_snapshot_id = n.recipient_snapshot_id OFFSET 0
+            ) AS s
+            CROSS JOIN LATERAL (
+                SELECT * FROM recipient_preference_snapshots
+                WHERE recipient_preference_snapshot_id = n.recipient_preference_snapshot_id
+                OFFSET 0
+            ) AS p
         ) AS judged
         WHERE rule IS NOT NULL
         ORDER BY 1
@@ -597,9 +604,10 @@ BEGIN
                 USING ERRCODE = 'check_violation', CONSTRAINT = 'enqueue_documents';
         END IF;
 
-        -- A unit that is named twice is its first element, in all its parts.
+        -- A unit that is named twice is its first element, in all its parts. The id comes straight from the element: the
+        -- planner takes a field of `r` for one and the same value, and joins a list of one by looping.
         WITH item AS MATERIALIZED (
-            SELECT DISTINCT ON (r.rewrite_request_id)
+            SELECT DISTINCT ON ((e.value #>> '{rewrite_request,rewrite_request_id}')::uuid)
                 r.*,
                 e.value -> 'rewrite_request' AS rewrite_request,
                 e.value -> 'routing_decision' AS routing_decision,
@@ -614,7 +622,7 @@ BEGIN
                     rewrite_strength text, classifier_result jsonb, context_pack jsonb, classifier_version text,
                     context_pack_version text, policy_version text, created_at timestamptz
                 )
-            ORDER BY r.rewrite_request_id, e.position
+            ORDER BY (e.value #>> '{rewrite_request,rewrite_request_id}')::uuid, e.position
         ),
 
         request AS (
@@ -694,7 +702,7 @@ BEGIN
         a.item,
         j.job_id,
         CASE
-            WHEN a.rewrite_request_id = ANY (made)
+            WHEN a.rewrite_request_id IN (SELECT unnest(made)) -- hashed, where = ANY compares with each
                 AND row_number() OVER (PARTITION BY a.rewrite_request_id ORDER BY a.item) = 1 THEN 'enqueued'
             WHEN
                 -- What is left out and what is null are the same.
