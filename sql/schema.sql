@@ -151,6 +151,38 @@ $$;
 
 ALTER FUNCTION public.check_item_update() OWNER TO rewrite_owner;
 
+CREATE FUNCTION public.check_job_begins() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $_$
+DECLARE
+    broken uuid;
+BEGIN
+    EXECUTE $query$
+        WITH broken AS MATERIALIZED (
+            SELECT n.job_id
+            FROM new_rows AS n
+            INNER JOIN rewrite_requests AS r ON n.rewrite_request_id = r.rewrite_request_id
+            WHERE
+                r.status IN ('completed', 'failed', 'canceled')
+                AND n.status NOT IN ('completed', 'failed', 'canceled')
+        )
+
+        SELECT job_id
+        FROM broken
+        ORDER BY 1
+        LIMIT 1
+    $query$ INTO broken;
+    IF broken IS NOT NULL THEN
+        RAISE EXCEPTION 'job %: its request is over', broken
+            USING ERRCODE = 'check_violation', CONSTRAINT = TG_NAME, TABLE = TG_TABLE_NAME;
+    END IF;
+    RETURN NULL;
+END
+$_$;
+
+ALTER FUNCTION public.check_job_begins() OWNER TO rewrite_owner;
+
 CREATE FUNCTION public.check_job_insert() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -193,10 +225,17 @@ BEGIN
                         THEN 'its routing decision has another policy_version than its request'
                 END AS rule
             FROM new_rows AS n
-            INNER JOIN rewrite_requests AS r ON n.rewrite_request_id = r.rewrite_request_id
-            INNER JOIN recipient_snapshots AS s ON n.recipient_snapshot_id = s.recipient_snapshot_id
-            INNER JOIN recipient_preference_snapshots AS p
-                ON n.recipient_preference_snapshot_id = p.recipient_preference_snapshot_id
+            CROSS JOIN LATERAL (
+                SELECT * FROM rewrite_requests WHERE rewrite_request_id = n.rewrite_request_id OFFSET 0
+            ) AS r
+            CROSS JOIN LATERAL (
+                SELECT * FROM recipient_snapshots WHERE recipient_snapshot_id = n.recipient_snapshot_id OFFSET 0
+            ) AS s
+            CROSS JOIN LATERAL (
+                SELECT * FROM recipient_preference_snapshots
+                WHERE recipient_preference_snapshot_id = n.recipient_preference_snapshot_id
+                OFFSET 0
+            ) AS p
         ) AS judged
         WHERE rule IS NOT NULL
         ORDER BY 1
@@ -432,11 +471,33 @@ DECLARE
 BEGIN
     EXECUTE $query$
         SELECT n.rewrite_request_id
-        FROM new_rows AS n
+        FROM new_rows AS n,
+            jsonb_to_record(n.rewrite_request) AS d (
+                rewrite_request_id text, home_id text, sender_user_id text, recipient_user_id text,
+                recipient_snapshot_id text, recipient_preference_snapshot_id text, surface text, original_text text,
+                source_locale text, target_locale text, lane text, topics jsonb, intent text, rewrite_strength text,
+                classifier_result jsonb, context_pack jsonb, classifier_version text, context_pack_version text,
+                policy_version text
+            )
         WHERE
-            n.rewrite_request ->> 'original_text' IS DISTINCT FROM n.original_text
-            OR lower(n.rewrite_request ->> 'rewrite_request_id') IS DISTINCT FROM n.rewrite_request_id::text
-            OR lower(n.rewrite_request ->> 'recipient_user_id') IS DISTINCT FROM n.recipient_user_id::text
+            (
+                d.original_text, d.surface, d.source_locale, d.target_locale, d.lane, d.topics, d.intent,
+                d.rewrite_strength, d.classifier_result, d.context_pack, d.classifier_version, d.context_pack_version,
+                d.policy_version
+            ) IS DISTINCT FROM (
+                n.original_text, n.surface, n.source_locale::text, n.target_locale::text, n.lane, n.topics, n.intent,
+                n.rewrite_strength, n.classifier_result, n.context_pack, n.classifier_version::text,
+                n.context_pack_version::text, n.policy_version::text
+            )
+            -- Compared as text: what is no UUID is another id here, and no error, which would quote it.
+            OR (
+                lower(d.rewrite_request_id), lower(d.home_id), lower(d.sender_user_id), lower(d.recipient_user_id),
+                lower(d.recipient_snapshot_id), lower(d.recipient_preference_snapshot_id)
+            ) IS DISTINCT FROM (
+                n.rewrite_request_id::text, n.home_id::text, n.sender_user_id::text, n.recipient_user_id::text,
+                coalesce(n.recipient_snapshot_id::text, lower(d.recipient_snapshot_id)),
+                coalesce(n.recipient_preference_snapshot_id::text, lower(d.recipient_preference_snapshot_id))
+            )
             OR n.original_text !~ '\S'
             OR NOT holds_no_words(n.classifier_result)
             -- Exactly the contract's keys: no routing hint, nothing that nobody reads.
@@ -543,9 +604,10 @@ BEGIN
                 USING ERRCODE = 'check_violation', CONSTRAINT = 'enqueue_documents';
         END IF;
 
-        -- A unit that is named twice is its first element, in all its parts.
+        -- A unit that is named twice is its first element, in all its parts. The id comes straight from the element: the
+        -- planner takes a field of `r` for one and the same value, and joins a list of one by looping.
         WITH item AS MATERIALIZED (
-            SELECT DISTINCT ON (r.rewrite_request_id)
+            SELECT DISTINCT ON ((e.value #>> '{rewrite_request,rewrite_request_id}')::uuid)
                 r.*,
                 e.value -> 'rewrite_request' AS rewrite_request,
                 e.value -> 'routing_decision' AS routing_decision,
@@ -560,7 +622,7 @@ BEGIN
                     rewrite_strength text, classifier_result jsonb, context_pack jsonb, classifier_version text,
                     context_pack_version text, policy_version text, created_at timestamptz
                 )
-            ORDER BY r.rewrite_request_id, e.position
+            ORDER BY (e.value #>> '{rewrite_request,rewrite_request_id}')::uuid, e.position
         ),
 
         request AS (
@@ -640,7 +702,7 @@ BEGIN
         a.item,
         j.job_id,
         CASE
-            WHEN a.rewrite_request_id = ANY (made)
+            WHEN a.rewrite_request_id IN (SELECT unnest(made)) -- hashed, where = ANY compares with each
                 AND row_number() OVER (PARTITION BY a.rewrite_request_id ORDER BY a.item) = 1 THEN 'enqueued'
             WHEN
                 -- What is left out and what is null are the same.
@@ -670,6 +732,18 @@ END
 $$;
 
 ALTER FUNCTION public.fold_aliases() OWNER TO rewrite_owner;
+
+CREATE FUNCTION public.fold_document() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+BEGIN
+    new.rewrite_request := jsonb_set(new.rewrite_request, '{surface}', '"weekly_feedback"');
+    RETURN new;
+END
+$$;
+
+ALTER FUNCTION public.fold_document() OWNER TO rewrite_owner;
 
 CREATE FUNCTION public.holds_no_words(document jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1100,7 +1174,8 @@ CREATE TABLE public.routing_decisions (
     routing_decision_id uuid NOT NULL,
     rewrite_request_id uuid NOT NULL,
     decision jsonb NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT routing_decisions_codes CHECK (public.holds_no_words(decision))
 );
 
 ALTER TABLE public.routing_decisions OWNER TO rewrite_owner;
@@ -1290,6 +1365,8 @@ CREATE TRIGGER rewrite_batches_immutable BEFORE UPDATE OF batch_id, run_id, envi
 
 CREATE TRIGGER rewrite_job_events_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.rewrite_job_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
+CREATE TRIGGER rewrite_jobs_begin_under_open_request AFTER INSERT ON public.rewrite_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.check_job_begins();
+
 CREATE TRIGGER rewrite_jobs_completed_has_output AFTER UPDATE ON public.rewrite_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.check_completed_has_output();
 
 CREATE TRIGGER rewrite_jobs_fold_aliases BEFORE INSERT ON public.rewrite_jobs FOR EACH ROW WHEN (((new.surface = 'weekly_harmony'::text) OR (new.status = ANY (ARRAY['running'::text, 'succeeded'::text])))) EXECUTE FUNCTION public.fold_aliases();
@@ -1319,6 +1396,8 @@ CREATE TRIGGER rewrite_provider_batches_forward BEFORE UPDATE ON public.rewrite_
 CREATE TRIGGER rewrite_requests_final BEFORE UPDATE OF status, rewrite_completed_at ON public.rewrite_requests FOR EACH ROW WHEN (((old.status = ANY (ARRAY['completed'::text, 'failed'::text, 'canceled'::text])) AND ((old.status IS DISTINCT FROM new.status) OR (old.rewrite_completed_at IS DISTINCT FROM new.rewrite_completed_at)))) EXECUTE FUNCTION public.refuse_final_request();
 
 CREATE TRIGGER rewrite_requests_fold_aliases BEFORE INSERT ON public.rewrite_requests FOR EACH ROW WHEN (((new.surface = 'weekly_harmony'::text) OR (new.status = ANY (ARRAY['running'::text, 'succeeded'::text])))) EXECUTE FUNCTION public.fold_aliases();
+
+CREATE TRIGGER rewrite_requests_fold_document BEFORE INSERT ON public.rewrite_requests FOR EACH ROW WHEN (((new.rewrite_request ->> 'surface'::text) = 'weekly_harmony'::text)) EXECUTE FUNCTION public.fold_document();
 
 CREATE TRIGGER rewrite_requests_follow_jobs AFTER UPDATE ON public.rewrite_requests REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.check_request_update();
 
@@ -1384,6 +1463,8 @@ REVOKE ALL ON FUNCTION public.check_completed_has_output() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.check_item_update() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION public.check_job_begins() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION public.check_job_insert() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.check_job_update() FROM PUBLIC;
@@ -1402,6 +1483,8 @@ REVOKE ALL ON FUNCTION public.enqueue_rewrites(items text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.enqueue_rewrites(items text) TO rewrite_orchestrator;
 
 REVOKE ALL ON FUNCTION public.fold_aliases() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.fold_document() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.holds_no_words(document jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.holds_no_words(document jsonb) TO rewrite_worker;

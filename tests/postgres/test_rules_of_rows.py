@@ -164,7 +164,8 @@ def test_a_request_holds_no_routing_hint(connection: Connection) -> None:
 
 def test_weekly_harmony_is_stored_as_weekly_feedback(connection: Connection) -> None:
     import_request(connection, item_document(surface="weekly_harmony")["rewrite_request"])
-    assert connection.execute("SELECT surface FROM rewrite_requests").fetchone() == ("weekly_feedback",)
+    stored = connection.execute("SELECT surface, rewrite_request ->> 'surface' FROM rewrite_requests").fetchone()
+    assert stored == ("weekly_feedback",) * 2
 
     raw = item_document(surface="weekly_harmony")  # past our models, as another service may call the function
     connection.execute("SELECT enqueue_rewrites(%s)", [json.dumps([raw])])
@@ -438,12 +439,58 @@ def test_a_job_that_does_not_mirror_its_request_is_refused(connection: Connectio
     assert refused.value.diag.constraint_name in {"rewrite_jobs_mirror", "rewrite_jobs_attempts"}
 
 
-@pytest.mark.parametrize("key", ["rewrite_request_id", "recipient_user_id"])
-def test_a_serialised_request_of_another_unit_is_refused(connection: Connection, key: str) -> None:
+IDS = (
+    "rewrite_request_id", "home_id", "sender_user_id", "recipient_user_id", "recipient_snapshot_id",
+    "recipient_preference_snapshot_id",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("key", IDS)
+@pytest.mark.parametrize("other", ["0190b1c2-3d4e-7f50-8a9b-0c1d2e3f4a5b", "somebody else", None])
+def test_a_serialised_request_of_another_unit_is_refused(connection: Connection, key: str, other: str | None) -> None:
     request = item_document()["rewrite_request"]
     with pytest.raises(psycopg.errors.CheckViolation) as refused:
-        import_request(connection, request, rewrite_request={**request, key: str(uuid4())})
+        import_request(connection, request, rewrite_request={**request, key: other})
     assert refused.value.diag.constraint_name == "rewrite_requests_mirror"
+
+
+@pytest.mark.parametrize(
+    ("key", "other"),
+    [
+        ("surface", "other"), ("original_text", "other words"), ("topics", ["guests"]), ("intent", "boundary"),
+        ("rewrite_strength", "light_touch"), ("source_locale", "de"), ("target_locale", "de"),
+        ("lane", "same_language"), ("classifier_result", {}), ("context_pack", {}), ("classifier_version", "c2"),
+        ("context_pack_version", "p2"), ("policy_version", "v2"),
+    ],
+)  # fmt: skip
+def test_a_serialised_request_says_what_its_columns_say(connection: Connection, key: str, other: Any) -> None:
+    """What is rendered comes from the document, and what is judged and reported from the columns."""
+    request = item_document()["rewrite_request"]
+    for document in ({**request, key: other}, {name: value for name, value in request.items() if name != key}):
+        with pytest.raises(psycopg.errors.CheckViolation) as refused, connection.transaction():
+            import_request(connection, request, rewrite_request=document)
+        assert refused.value.diag.constraint_name == "rewrite_requests_mirror"
+    import_request(connection, {**request, "home_id": request["home_id"].upper()})
+
+
+@pytest.mark.parametrize("status", ["failed", "canceled"])
+def test_no_job_begins_under_a_request_that_is_over(connection: Connection, status: str) -> None:
+    document = item_document()
+    import_request(connection, document["rewrite_request"], status=status)
+    begin = """INSERT INTO rewrite_jobs (job_id, rewrite_request_id, recipient_user_id, recipient_snapshot_id,
+        recipient_preference_snapshot_id, task, surface, rewrite_strength, language_pair, lane, routing_decision,
+        max_attempts, {columns})
+        SELECT gen_random_uuid(), rewrite_request_id, recipient_user_id, recipient_snapshot_id,
+        recipient_preference_snapshot_id, 'complaint_rewrite', surface, rewrite_strength,
+        jsonb_build_object('from', source_locale, 'to', target_locale), lane, %s::jsonb, 2, {values}
+        FROM rewrite_requests"""
+    route = json.dumps(document["routing_decision"])
+    queued = begin.format(columns="status", values="'queued'")
+    assert refused_by(connection, queued, route) == "rewrite_jobs_begin_under_open_request"
+    over = begin.format(
+        columns="status, last_error, last_error_at, finished_at", values=f"'{status}', 'imported', now(), now()"
+    )
+    connection.execute(over.encode(), [route])
 
 
 @pytest.mark.parametrize(
@@ -456,6 +503,7 @@ def test_a_serialised_request_of_another_unit_is_refused(connection: Connection,
         "VALUES (gen_random_uuid(), 'submit', 'w', 'e', 'v', '{\"a\": \"two words\"}')",
         "INSERT INTO worker_runs (run_id, command, worker, environment, version) "
         "VALUES (gen_random_uuid(), 'two words', 'w', 'e', 'v')",
+        'INSERT INTO routing_decisions VALUES (gen_random_uuid(), gen_random_uuid(), \'{"model": "two words"}\')',
     ],
 )
 def test_tables_without_text_take_no_words(connection: Connection, statement: str) -> None:

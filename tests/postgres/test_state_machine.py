@@ -246,3 +246,35 @@ def test_legacy_names_are_stored_under_the_canonical_ones(connection: Connection
         [Jsonb(item_document()["routing_decision"])],
     )
     assert connection.execute("SELECT status FROM rewrite_jobs").fetchone() == ("processing",)
+
+
+def test_a_unit_that_succeeded_elsewhere_is_imported_in_one_statement(connection: Connection) -> None:
+    """Its request, job and output are judged together, at the statement's end: in two they would be refused."""
+    document = item_document()
+    import_request(connection, document["rewrite_request"])
+    connection.execute("CREATE TEMP TABLE old AS SELECT * FROM rewrite_requests")
+    connection.execute("DELETE FROM rewrite_requests")
+    connection.execute("UPDATE old SET status = 'succeeded', rewrite_completed_at = now()")
+    parts = {
+        "request": "INSERT INTO rewrite_requests SELECT * FROM old",
+        "job": """INSERT INTO rewrite_jobs (job_id, rewrite_request_id, recipient_user_id, recipient_snapshot_id,
+            recipient_preference_snapshot_id, task, surface, rewrite_strength, language_pair, lane, routing_decision,
+            max_attempts, attempt_count, status, finished_at)
+            SELECT gen_random_uuid(), rewrite_request_id, recipient_user_id, recipient_snapshot_id,
+            recipient_preference_snapshot_id, 'complaint_rewrite', surface, rewrite_strength,
+            '{"from": "en", "to": "es"}', lane, %s, 2, 1, 'succeeded', now()
+            FROM old""",
+        "output": """INSERT INTO rewrite_outputs SELECT rewrite_request_id, recipient_user_id, 'hola', 'es', 'es',
+            'gpt-5.2', 'openai', 'v1', 'v1', 'none', '{}' FROM old""",
+    }
+    route = [Jsonb(document["routing_decision"])]
+    with pytest.raises(psycopg.errors.CheckViolation), connection.transaction():
+        connection.execute(f"WITH r AS ({parts['request']}) {parts['job']}".encode(), route)
+    with pytest.raises(psycopg.errors.CheckViolation), connection.transaction():
+        connection.execute(parts["request"].encode())
+
+    connection.execute(f"WITH r AS ({parts['request']}), j AS ({parts['job']}) {parts['output']}".encode(), route)
+
+    stored = connection.execute("SELECT r.status, j.status FROM rewrite_requests r JOIN rewrite_jobs j USING (lane)")
+    assert stored.fetchall() == [("completed", "completed")]
+    assert connection.execute("SELECT to_status FROM rewrite_job_events").fetchall() == [("completed",)]

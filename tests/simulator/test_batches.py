@@ -1,12 +1,13 @@
 """The life of a batch: creating, waiting, ending well, expiring and being cancelled, and what is billed."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from openai import BadRequestError, ConflictError, NotFoundError, OpenAI, RateLimitError
 
-from rewrite_batch.simulator.process import Simulator
+from rewrite_batch.simulator.process import Simulator, running_simulator
 from tests.simulator.household import completed, create, download, jsonl, line, results, upload
 
 DAY = 24 * 3600
@@ -43,6 +44,22 @@ def test_a_batch_lives_by_the_virtual_clock(simulator: Simulator, client: OpenAI
     assert times == (start + 5, start + 65, start + 70, start + DAY)
 
 
+def test_a_batch_lives_by_a_scaled_clock_that_nobody_pushes(tmp_path: Path) -> None:
+    """A day in a few seconds, as when somebody tries things by hand."""
+    with (
+        running_simulator(tmp_path / "state", "sk", time_scale=200) as running,
+        OpenAI(base_url=running.base_url, api_key="sk") as client,
+    ):
+        batch, seen = create(client, TEN_LINES), ["validating"]
+        while seen[-1] != "completed":
+            batch = client.batches.retrieve(batch.id)
+            if batch.status != seen[-1]:
+                seen.append(batch.status)
+        assert [status for status in ("validating", "in_progress", "finalizing", "completed") if status in seen] == seen
+        assert batch.completed_at == batch.created_at + 70
+        assert len(results(client, batch).output) == 10
+
+
 def test_results_come_in_another_order_and_all_of_them(simulator: Simulator, client: OpenAI) -> None:
     batch = completed(simulator, client, TEN_LINES)
     order = [entry["custom_id"] for entry in results(client, batch).output]
@@ -53,11 +70,13 @@ def test_results_come_in_another_order_and_all_of_them(simulator: Simulator, cli
 
 
 def test_a_batch_whose_lines_all_fail_has_no_output_file(simulator: Simulator, client: OpenAI) -> None:
-    broken = [line(number, body={"max_output_tokens": 15}) for number in range(3)]
+    broken = [line(number, body={"max_output_tokens": 15}) for number in range(9)]
     batch = completed(simulator, client, jsonl(*broken))
     assert (batch.status, batch.output_file_id) == ("completed", None)
     failures = results(client, batch).errors
     assert {(entry["response"]["status_code"], entry["error"]) for entry in failures} == {(400, None)}
+    assert [entry["custom_id"] for entry in failures] != [entry["custom_id"] for entry in broken]
+    assert len(failures) == 9
     assert failures[0]["response"]["body"]["error"]["code"] == "integer_below_min_value"
     assert simulator.ledger() == []
 

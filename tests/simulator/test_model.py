@@ -149,6 +149,12 @@ def _is(sort: str, entry: dict[str, Any], language: str = "es") -> bool:
     return any(phrase in rewrite for phrase in phrases["bad"][sort])
 
 
+def test_no_class_of_bad_answer_was_forgotten() -> None:
+    said_badly = {"wrong_language", "wrong_label", "profanity", "blame", "authority", "echo"}
+    shaped_badly = {"broken_json", "extra_keys", "empty", "no_message", "truncated", "content_filter", "refusal"}
+    assert set(BAD_CLASSES) >= said_badly | shaped_badly | {"failed_response", "http_400", "http_429", "status_zero"}
+
+
 def test_every_class_of_bad_answer_can_be_had(simulator: Simulator, client: OpenAI) -> None:
     lines = [line(number) for number in range(len(BAD_CLASSES) + 1)]
     faults = [

@@ -8,6 +8,8 @@ import pytest
 from rewrite_batch import errors
 from rewrite_batch.cli import app
 from rewrite_batch.errors import RewriteBatchError
+from rewrite_batch.migrate import known_migrations
+from rewrite_batch.samples import fixture_items
 from rewrite_batch.settings import Settings, variable_of
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +47,14 @@ def test_the_two_commands_come_first() -> None:
     first_screen = "\n".join(README.splitlines()[:30])
     assert "pip install uv && uv run rewrite-batch demo" in first_screen
     assert "pip install uv && uv run pytest" in first_screen
+
+
+def test_what_the_demo_prints_is_still_so() -> None:
+    """How many complaints end well differs from run to run; these figures do not."""
+    count = len(fixture_items())
+    assert f"\nmigrating: {len(known_migrations())} migrations\n" in README
+    assert f"\nenqueued {count} complaints\ntick 1: submitted {count} in 2 batches\n" in README
+    assert f"\nall {count:>15}" in README
 
 
 @pytest.mark.parametrize("folder", ["sql", "jobs", "fixtures", "tests"])
