@@ -17,10 +17,10 @@ from rewrite_batch.evaluate.guards import guard
 from rewrite_batch.evaluate.hits import Matcher, find, matcher_of
 from rewrite_batch.evaluate.intents import intents
 from rewrite_batch.evaluate.language import foreign
+from rewrite_batch.evaluate.new_subjects import new_subjects
 from rewrite_batch.evaluate.obfuscation import disguised
 from rewrite_batch.evaluate.packs import Lexicon, shipped
 from rewrite_batch.evaluate.structure import annotate, fire
-from rewrite_batch.evaluate.subjects import new_subjects
 from rewrite_batch.evaluate.tables import CANDIDATES, VERDICTS, fired
 from rewrite_batch.evaluate.text import Text, read
 from rewrite_batch.evaluate.verdicts import conclude
