@@ -23,7 +23,7 @@ from rewrite_batch.evaluate.text import Text, read
 TOPICS = {"noise": ("sound", "sleep"), "cleanliness": ("clean",), "guests": ("guest",), "privacy": ("room",)}
 MONEY = r"[$€£¥₹₩₽฿₫]|\d ?(?:zł|kr)\b"
 # New even where they are only asked about: what was agreed, who else complains, whom one turns to, and until when.
-_ALWAYS = frozenset({"say", "others", "police", "landlord", "money", "hadto", "yesterday", "today", "tomorrow", "move"})
+_ALWAYS = frozenset({"say", "others", "police", "landlord", "money", "yesterday", "today", "tomorrow", "move"})
 _ASKS = re.compile(
     r" (?:please|would|let s|shall|how about|what if|if we|i d|(?:you|we|it|they|that|who|someone|anyone) could"
     r"|could (?:you|we|i|the|it|they|your|this|that|those|these|there|someone|anyone)|can (?:you|we|i)) "
@@ -36,10 +36,14 @@ _PART = re.compile(
 )
 _ON_TOP = re.compile(r" (?:also|as well|in addition|the same|plus|besides|along with|on top of) | (?:too|either) $")
 # Persons, illnesses and times are news even of a thing that the original speaks of; so is what is owed.
-_NEWS = _ALWAYS | {
-    "work", "study", "sick", "child", "pet", "neighbor", "family", "partner", "drink", "event", "guest", "week",
-    "month", "year", "weekend", "morning", "daily", "nights", "days", "hours", "minutes", "times", "half", "accident",
-}  # fmt: skip
+_NEWS = frozenset({
+    "study", "sick", "child", "pet", "neighbor", "family", "partner", "drink", "event", "guest", "week", "month",
+    "year", "weekend", "daily", "days", "hours", "minutes", "times",
+})  # fmt: skip
+# News but where a rewrite opens: there it tells what the matter led to.
+_LATE_NEWS = _NEWS | {"work", "morning", "nights", "half", "accident", "hadto"}
+# A sentence that opens nothing: three words, or a greeting of a few more.
+_GREETS = re.compile(r"^ (?:[^ ]+ ){0,3}$|^ (?:hi|hello|hey|dear|good|i hope|hope|thank|thanks) (?:[^ ]+ ){0,6}$")
 # How a thing is, of which a part of a sentence may tell that names it `it`.
 _STATES = frozenset({"smell", "clean", "mold", "spoiled", "fur", "sleep", "leak"})
 _IT = re.compile(r" (?:it|they|them|that|this|those|these) ")
@@ -136,15 +140,17 @@ def stated(subject: str, sentences: list[tuple[str, bool]], known: Subjects, mat
     if subject in _ALWAYS:
         return True
     patterns = known.patterns[subject]
-    plain = [(f" {sentence.strip(' ')} ", asks) for sentence, asks in sentences]
+    plain = [(f" {sentence.strip(' ')} ", asks) for sentence, asks in sentences if sentence.strip(" ")]
+    opening = next((text for text, _ in plain if not _GREETS.search(text)), "")
     named = [(text, asks) for text, asks in plain if _names(patterns, text, known)]
     if not named:
         return True  # it reaches over the end of a sentence
-    return any(_told(subject, text, asks, known, matter) for text, asks in named)
+    return any(_told(subject, text, asks, text == opening, known, matter) for text, asks in named)
 
 
-def _told(subject: str, sentence: str, asks: bool, known: Subjects, matter: Matter) -> bool:
-    """Part by part: what a part does not say of the original's matter is told."""
+def _told(subject: str, sentence: str, asks: bool, opens: bool, known: Subjects, matter: Matter) -> bool:
+    """Part by part: what a part does not say of the original's matter is told. The sentence with which a rewrite opens
+    says that matter over again, up to where it goes on to something else."""
     asked = asks or bool(_ASKS.search(sentence))
     patterns = known.patterns[subject]
     parts = [(f" {part.strip(' ')} ", place > 0) for place, part in enumerate(_PART.split(sentence))]
@@ -152,7 +158,9 @@ def _told(subject: str, sentence: str, asks: bool, known: Subjects, matter: Matt
     for part, added in named or [(sentence, False)]:
         if _ON_TOP.search(part):
             return True
-        if (added or not asked) and (subject in _NEWS or not _of_matter(subject, part, known, matter)):
+        if opens and not added and subject not in _NEWS:
+            continue
+        if (added or not asked) and (subject in _LATE_NEWS or not _of_matter(subject, part, known, matter)):
             return True
     return False
 

@@ -102,8 +102,16 @@ def test_what_comes_on_top_of_the_matter_is_new(original: str, rewritten: str, s
     assert f"subject:{subject}" in rules(original, rewritten)
 
 
+def test_the_opening_tells_the_matter_over_again_and_nothing_after_it() -> None:
+    opens = "Hi there! The parrot carries into my meetings. Could his cage be covered?"
+    assert verdict("Can you please shut your bird up?", opens)["kept"]
+    later = "Could the cage be covered? It carries into my meetings."
+    assert "subject:work" in rules("Can you please shut your bird up?", later)
+    assert "subject:child" in rules("Can you please shut your bird up?", "The parrot wakes my daughter. Could we talk?")
+
+
 def test_the_chosen_topic_excuses_its_subject() -> None:
-    rewritten = "The noise is hard for me. Could we talk about it?"
+    rewritten = "Could we talk about it? The noise is hard for me."
     assert verdict("это невозможно", rewritten, "ru", ["noise"])["kept"]
     assert "subject:sound" in rules("это невозможно", rewritten, "ru", ["other"])
 
