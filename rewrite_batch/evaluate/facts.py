@@ -198,7 +198,8 @@ def given_as(
     if told(value, said, normal, source) or among_us(value, rewritten):
         return True
     # English says its numbers in words that its pack lists; others are put together.
-    return target != "en" and spelled(value, said, normal=normal, rewritten=rewritten, languages=languages)
+    within = source == target == "en"
+    return not within and spelled(value, said, normal=normal, rewritten=rewritten, languages=languages)
 
 
 def covered(kind: str, value: str, said: set[tuple[str, str]], original: str) -> bool:

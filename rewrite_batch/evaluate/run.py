@@ -18,15 +18,15 @@ from rewrite_batch.evaluate.hits import find
 from rewrite_batch.evaluate.intents import intents
 from rewrite_batch.evaluate.language import foreign
 from rewrite_batch.evaluate.matcher import Matcher, matcher_of
+from rewrite_batch.evaluate.new_subjects import new_subjects
 from rewrite_batch.evaluate.obfuscation import disguised
 from rewrite_batch.evaluate.packs import Lexicon, shipped
 from rewrite_batch.evaluate.structure import annotate, fire
-from rewrite_batch.evaluate.subjects import new_subjects
 from rewrite_batch.evaluate.tables import CANDIDATES, VERDICTS, fired
 from rewrite_batch.evaluate.text import Text, read
 from rewrite_batch.evaluate.verdicts import conclude
 
-JUDGE_VERSION = "rules-2026.11.6"
+JUDGE_VERSION = "rules-2026.11.7"
 NO_LEXICON = "none"
 CHUNK = 8_192
 WORTH_A_THREAD = 2_500  # rows; fewer cost more as a part of their own than the thread gains

@@ -11,7 +11,7 @@ from typing import Any
 
 from rewrite_batch.contracts.locale import normalise_locale
 from rewrite_batch.contracts.values import WARNINGS
-from rewrite_batch.evaluate import added, facts, guards, names, obfuscation, pleasantries, subjects
+from rewrite_batch.evaluate import added, facts, guards, names, new_subjects, obfuscation, pleasantries, subjects
 from rewrite_batch.evaluate.intents import ENOUGH, LOST_WORDS, refuses
 from rewrite_batch.evaluate.matcher import Matcher, matcher
 from rewrite_batch.evaluate.told import hour_late
@@ -29,7 +29,7 @@ _ENGLISH_NAMES = [
     for where, last in ((names.TITLED, True), (names.SIGNED, True), (names.SPEAKS, False))
 ]
 _NAME = re.compile(rf"[{_OF['Lu']}][{_OF['Ll']}]+")
-_MONEY = re.compile(subjects.MONEY)
+_MONEY = re.compile(new_subjects.MONEY)
 _GUARDS = [re.compile(pattern) for pattern in (*guards.BY_SIGN.values(), *guards.BY_TASK.values())]
 _LEAKS = [re.compile(pattern) for pattern in guards.BY_WORD.values()]
 _HIDDEN = re.compile(guards.HIDDEN)
@@ -140,15 +140,17 @@ def _new_subject(row: dict[str, Any], text: Read) -> bool:
     if known is None or source not in subjects.fields():
         return False
     said = _subjects(text.norm, known)
-    given = {field for topic in _topics(row) for field in subjects.TOPICS.get(topic, ())}
+    given = {field for topic in _topics(row) for field in new_subjects.TOPICS.get(topic, ())}
     given |= {"money"} if _MONEY.search(original) else set[str]()
     for language in (source, target):
         normal = read(original, language).norm
         given |= {field for pattern, field in subjects.fields()[language].iter_rows() if pattern in normal}
     excused = {subject for subject, field in known.excuses.iter_rows() if field in given}
-    new = said - excused - _subjects(read(original, target).norm, known)
+    plain = read(original, target).norm
+    new = said - excused - _subjects(plain, known)
+    matter = new_subjects.Matter(frozenset(given), new_subjects.roots(plain) if source == target else frozenset())
     told = [(sentence, text.sentence[start] in text.asks) for start, sentence in sentences(text)]
-    return any(subjects.stated(subject, told, known) for subject in new)
+    return any(new_subjects.stated(subject, told, known, matter) for subject in new)
 
 
 def _topics(row: dict[str, Any]) -> list[str]:

@@ -76,8 +76,42 @@ def test_what_the_original_says_in_other_words_is_not_new(source: str, original:
     assert verdict(original, rewritten, source)["kept"]
 
 
+@pytest.mark.parametrize(
+    ("original", "rewritten"),
+    [
+        ("Makeup smeared on every white towel I own.", "My white towels have makeup stains. Could you use others?"),
+        ("You hung your bike on my coat hook.", "My coat got torn by the bike. Could it hang elsewhere?"),
+        ("Can you chew with your mouth closed?", "I notice the chewing. Could it be a bit quieter?"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_the_matter_itself_is_not_new(original: str, rewritten: str) -> None:
+    assert verdict(original, rewritten)["kept"]
+
+
+@pytest.mark.parametrize(
+    ("original", "rewritten", "subject"),
+    [
+        ("Your bike is in the way.", "The bike is in the way, and it scratched the wall. Could you move it?", "broken"),
+        ("Your friends are loud.", "Your friends were loud and smoked inside. Could we talk?", "smoke"),
+        ("Your bike is in the way.", "The bike has been in the bathroom as well. Could you move it?", "bath"),
+        ("Your bike is in the way.", "The bike scared my daughter. Could you move it?", "child"),
+        ("Your bike is in the way.", "The bike has been there for weeks. Could you move it?", "week"),
+    ],
+)
+def test_what_comes_on_top_of_the_matter_is_new(original: str, rewritten: str, subject: str) -> None:
+    assert f"subject:{subject}" in rules(original, rewritten)
+
+
+def test_the_opening_tells_the_matter_over_again_and_nothing_after_it() -> None:
+    opens = "Hi there! The parrot carries into my meetings. Could his cage be covered?"
+    assert verdict("Can you please shut your bird up?", opens)["kept"]
+    later = "Could the cage be covered? It carries into my meetings."
+    assert "subject:work" in rules("Can you please shut your bird up?", later)
+    assert "subject:child" in rules("Can you please shut your bird up?", "The parrot wakes my daughter. Could we talk?")
+
+
 def test_the_chosen_topic_excuses_its_subject() -> None:
-    rewritten = "The noise is hard for me. Could we talk about it?"
+    rewritten = "Could we talk about it? The noise is hard for me."
     assert verdict("это невозможно", rewritten, "ru", ["noise"])["kept"]
     assert "subject:sound" in rules("это невозможно", rewritten, "ru", ["other"])
 

@@ -1,0 +1,213 @@
+"""A subject that the original does not have: `The bathroom has been messy too`, of a complaint about dishes. Fired
+rules go out.
+
+What a request asks for is no complaint: `Could the ashtray be emptied?` names where the matter is, `in the bin` where
+to put it. There a subject counts only when it comes on top (`also`, `as well`), or as a reason (`since`, `because`).
+Neither is what is said of the original's own matter: `The towels have makeup stains` tells of the towels. A part of a
+sentence that shares a word or a subject with the original may name a thing more, but no time, person or illness.
+"""
+
+import itertools
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from rewrite_batch.evaluate.chars import Ints
+from rewrite_batch.evaluate.subjects import WORDS, Subjects, fields, masked, subjects, table
+from rewrite_batch.evaluate.tables import FIRED, fired
+from rewrite_batch.evaluate.text import Text, read
+
+# What the sender chose as the topic is no news.
+TOPICS = {"noise": ("sound", "sleep"), "cleanliness": ("clean",), "guests": ("guest",), "privacy": ("room",)}
+MONEY = r"[$€£¥₹₩₽฿₫]|\d ?(?:zł|kr)\b"
+# New even where they are only asked about: what was agreed, who else complains, whom one turns to, and until when.
+_ALWAYS = frozenset({"say", "others", "police", "landlord", "money", "yesterday", "today", "tomorrow", "move"})
+_ASKS = re.compile(
+    r" (?:please|would|let s|shall|how about|what if|if we|i d|(?:you|we|it|they|that|who|someone|anyone) could"
+    r"|could (?:you|we|i|the|it|they|your|this|that|those|these|there|someone|anyone)|can (?:you|we|i)) "
+)
+# Where a part of a sentence begins that may tell of something else, and what makes it another complaint for certain.
+_PART = re.compile(
+    r" (?=(?:plus|besides|along with|on top of|since|because|given that|due to|now that"
+    r"|as (?:i|it|my|we|our|they|there|he|she)|and (?:also|clean|stop|keep|\w+ed)"
+    r"|and (?:the|your|my|our|all|any|some|those|these|it|they|he|she|one|someone|somebody|there|this|that)) )"
+)
+_ON_TOP = re.compile(r" (?:also|as well|in addition|the same|plus|besides|along with|on top of) | (?:too|either) $")
+# Persons, illnesses and times are news even of a thing that the original speaks of; so is what is owed.
+_NEWS = frozenset({
+    "study", "sick", "child", "pet", "neighbor", "family", "partner", "drink", "event", "guest", "week", "month",
+    "year", "weekend", "daily", "days", "hours", "minutes", "times",
+})  # fmt: skip
+# News but where a rewrite opens: there it tells what the matter led to.
+_LATE_NEWS = _NEWS | {"work", "morning", "nights", "half", "accident", "hadto"}
+# A sentence that opens nothing: three words, or a greeting of a few more.
+_GREETS = re.compile(r"^ (?:[^ ]+ ){0,3}$|^ (?:hi|hello|hey|dear|good|i hope|hope|thank|thanks) (?:[^ ]+ ){0,6}$")
+# How a thing is, of which a part of a sentence may tell that names it `it`.
+_STATES = frozenset({"smell", "clean", "mold", "spoiled", "fur", "sleep", "leak"})
+_IT = re.compile(r" (?:it|they|them|that|this|those|these) ")
+_ROOT = 4
+_PLAIN = frozenset((WORDS / "plain.txt").read_text(encoding="utf-8").split("\n", 1)[1].split())
+
+
+def new_subjects(frame: pl.DataFrame, text: Text, source: Ints) -> pl.DataFrame:
+    """`frame` has row, original_text and topics."""
+    parts = [_of_target(frame, text, source, language, known) for language, known in subjects().items()]
+    return pl.concat([FIRED.to_frame(), *parts])
+
+
+def _of_target(frame: pl.DataFrame, text: Text, source: Ints, target: str, known: Subjects) -> pl.DataFrame:
+    rows = np.flatnonzero((text.language == target) & np.isin(source, list(fields())))
+    said = _phrases(text.rows.gather(rows), rows, known)
+    if said.is_empty():
+        return FIRED.to_frame()
+    rows = said["row"].unique(maintain_order=True).to_numpy()
+    given = pl.concat([_from_topics(frame[rows]), _from_currency(frame[rows]), _fields(frame, rows, source[rows])])
+    left = _unexcused(said, given, known)
+    # People mix languages: what the original says in the target language counts as well.
+    rows = left["row"].unique(maintain_order=True).to_numpy()
+    language = np.full(rows.size, target)
+    mixed = _fields(frame, rows, language)
+    left = _unexcused(left, mixed, known)
+    originals = read(frame["original_text"].gather(rows), language).rows
+    same = _phrases(originals, rows, known).select("row", "subject").unique()
+    left = left.join(same, on=["row", "subject"], how="anti")
+    matter = _matters(left, pl.concat([given, mixed]), pl.Series(rows), originals, source, target)
+    told = [
+        stated(subject, _sentences(text, row), known, matter[row])
+        for row, subject in left.select("row", "subject").iter_rows()
+    ]
+    left = left.filter(pl.Series(told, dtype=pl.Boolean()))
+    return fired(left, "new_fact", pl.concat_str(pl.lit("subject:"), "subject"))
+
+
+@dataclass(frozen=True)
+class Matter:
+    """What an original is about: its subjects, and the roots of its words if it is in the rewrite's language."""
+
+    subjects: frozenset[str]
+    roots: frozenset[str]
+
+
+def _matters(
+    left: pl.DataFrame, given: pl.DataFrame, rows: pl.Series, originals: pl.Series, source: Ints, target: str
+) -> dict[int, Matter]:
+    subjects: dict[int, set[str]] = {row: set() for row in left["row"].to_list()}
+    for row, field in given.filter(pl.col("row").is_in(left["row"].unique())).iter_rows():
+        subjects[row].add(field)
+    normal = dict(zip(rows.to_list(), originals.to_list(), strict=True))
+    return {
+        row: Matter(frozenset(named), roots(normal[row]) if source[row] == target else frozenset())
+        for row, named in subjects.items()
+    }
+
+
+def roots(normal: str) -> frozenset[str]:
+    """How the telling words of a normalised text begin."""
+    return frozenset(_root(word) for word in normal.split() if len(word) >= _ROOT and word not in _PLAIN)
+
+
+def _root(word: str) -> str:
+    return word[: max(_ROOT, len(word) - 3)][:5]
+
+
+def _phrases(texts: pl.Series, rows: Ints, known: Subjects) -> pl.DataFrame:
+    """row, subject."""
+    masked = texts.str.replace_many(list(known.harmless), [" "] * len(known.harmless))
+    patterns = known.phrases["pattern"].implode()
+    return (
+        pl.DataFrame({"row": pl.Series(rows, dtype=pl.Int64()), "text": masked})
+        .select("row", pl.col("text").str.extract_many(patterns, overlapping=True).alias("pattern"))
+        .explode("pattern", empty_as_null=True)
+        .drop_nulls("pattern")
+        .join(known.phrases, on="pattern")
+        .select("row", "subject")
+        .unique(maintain_order=True)
+    )
+
+
+def _sentences(text: Text, row: int) -> list[tuple[str, bool]]:
+    """The row's sentences, and whether each has a question mark."""
+    normal, first = text.rows[row], int(text.starts[row])
+    number = text.sentence[first : first + len(normal)]
+    cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(normal)]
+    return [(normal[a:b], bool(text.asks[number[a]])) for a, b in itertools.pairwise(cuts) if b > a]
+
+
+def stated(subject: str, sentences: list[tuple[str, bool]], known: Subjects, matter: Matter) -> bool:
+    """Whether a subject of these normalised sentences is news, not the matter of a request or of the original."""
+    if subject in _ALWAYS:
+        return True
+    patterns = known.patterns[subject]
+    plain = [(f" {sentence.strip(' ')} ", asks) for sentence, asks in sentences if sentence.strip(" ")]
+    opening = next((text for text, _ in plain if not _GREETS.search(text)), "")
+    named = [(text, asks) for text, asks in plain if _names(patterns, text, known)]
+    if not named:
+        return True  # it reaches over the end of a sentence
+    return any(_told(subject, text, asks, text == opening, known, matter) for text, asks in named)
+
+
+def _told(subject: str, sentence: str, asks: bool, opens: bool, known: Subjects, matter: Matter) -> bool:
+    """Part by part: what a part does not say of the original's matter is told. The sentence with which a rewrite opens
+    says that matter over again, up to where it goes on to something else."""
+    asked = asks or bool(_ASKS.search(sentence))
+    patterns = known.patterns[subject]
+    parts = [(f" {part.strip(' ')} ", place > 0) for place, part in enumerate(_PART.split(sentence))]
+    named = [(part, added) for part, added in parts if _names(patterns, part, known)]
+    for part, added in named or [(sentence, False)]:
+        if _ON_TOP.search(part):
+            return True
+        if opens and not added and subject not in _NEWS:
+            continue
+        if (added or not asked) and (subject in _LATE_NEWS or not _of_matter(subject, part, known, matter)):
+            return True
+    return False
+
+
+def _of_matter(subject: str, part: str, known: Subjects, matter: Matter) -> bool:
+    if subject in _STATES and _IT.search(part):
+        return True
+    if any(_root(word) in matter.roots for word in part.split() if len(word) >= _ROOT and word not in _PLAIN):
+        return True
+    return any(_names(known.patterns[each], part, known) for each in matter.subjects if each in known.patterns)
+
+
+def _names(patterns: tuple[str, ...], text: str, known: Subjects) -> bool:
+    seen = masked(text, known)
+    return any(pattern in seen for pattern in patterns)
+
+
+def _fields(frame: pl.DataFrame, rows: Ints, language: Ints) -> pl.DataFrame:
+    """row, field: what the originals speak of, each read in its language."""
+    found = [table([], "field").select(pl.lit(None, pl.Int64()).alias("row"), "field")]
+    normal = read(frame["original_text"].gather(rows), language).rows
+    for name in np.unique(language).tolist():
+        these = np.flatnonzero(language == name)
+        listed = fields()[name]
+        found.append(
+            pl.DataFrame({"row": pl.Series(rows[these], dtype=pl.Int64()), "text": normal.gather(these)})
+            .select(
+                "row", pl.col("text").str.extract_many(listed["pattern"].unique().implode(), overlapping=True)
+                .alias("pattern"),
+            )
+            .explode("pattern", empty_as_null=True).drop_nulls("pattern").unique()
+            .join(listed, on="pattern").select("row", "field")
+        )  # fmt: skip
+    return pl.concat(found)
+
+
+def _from_topics(part: pl.DataFrame) -> pl.DataFrame:
+    listed = table([(topic, field) for topic, names in TOPICS.items() for field in names], "topics", "field")
+    return part.select("row", "topics").explode("topics", empty_as_null=True).join(listed, on="topics").select(
+        "row", "field"
+    )  # fmt: skip
+
+
+def _from_currency(part: pl.DataFrame) -> pl.DataFrame:
+    return part.filter(pl.col("original_text").str.contains(MONEY)).select("row", pl.lit("money").alias("field"))
+
+
+def _unexcused(said: pl.DataFrame, given: pl.DataFrame, known: Subjects) -> pl.DataFrame:
+    excused = given.join(known.excuses, on="field").select("row", "subject").unique()
+    return said.join(excused, on=["row", "subject"], how="anti")
