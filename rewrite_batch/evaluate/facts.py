@@ -55,22 +55,23 @@ def facts_of(text: Text, marked: pl.DataFrame) -> pl.DataFrame:
         .select("row", pl.col("code").replace_strict(KINDS).alias("kind"), "value", "rule", "first", "last")
         .collect()
     )
-    facts = pl.concat([_longest(words).cast(_FACTS), _digits(text)])
+    facts = _longest(pl.concat([words.cast(_FACTS), _digits(text)]))
     # One is no number: one of us, uno, ein; an hour is 1 hour.
     return facts.filter((pl.col("kind") != "number") | (pl.col("value") != "1"))
 
 
 def _longest(words: pl.DataFrame) -> pl.DataFrame:
-    """The longest word wins: twenty-five is not also five."""
+    """The longest word wins: twenty-five is not also five, and the 5 of `do you have 5 minutes` is no number."""
     if words.is_empty():
         return words
-    spans = words.select("row", "kind", "first", "last")
+    spans = words.select("row", "kind", "value", "first", "last")
     inside = (
         words.with_row_index("_n")
         .join(spans, on=["row", "kind"], suffix="_o")
         .filter(
             (pl.col("first_o") <= pl.col("first")) & (pl.col("last_o") >= pl.col("last"))
-            & (pl.col("last_o") - pl.col("first_o") > pl.col("last") - pl.col("first"))
+            # An idiom as long as the number that it holds wins as well.
+            & ((pl.col("last_o") - pl.col("first_o") > pl.col("last") - pl.col("first")) | (pl.col("value_o") == ""))
         )
         .select("_n").unique()
     )  # fmt: skip

@@ -118,6 +118,8 @@ BY_WORD = {"leak": _LEAK, "announced": _ANNOUNCED}
 BY_TASK = {"refused": _REFUSED, "offered": _OFFERED, "task": _TASK_TALK, "addressed": _ADDRESSED}
 ECHO_LENGTH, ECHO_LEAST, ECHO_WORDS = 12, 20, 6
 QUOTED_WORDS = 4
+UNSPACED = ("zh", "ja", "th")
+RUN = 4
 
 
 def guard(frame: pl.DataFrame, text: Text, *, soft: Ints) -> pl.DataFrame:
@@ -155,7 +157,15 @@ def _repeats(text: Text) -> Ints:
     count, different = words.list.len().to_numpy(), words.list.n_unique().to_numpy()
     rows = np.zeros(text.starts.size, bool)
     rows[long[(count >= 24) & (different * 4 < count)]] = True
+    for row in long[np.isin(text.language[long], UNSPACED)].tolist():
+        rows[row] |= circles(text.rows[row])
     return rows
+
+
+def circles(normal: str) -> bool:
+    """Where words are written together: of all its runs of a few characters few are different."""
+    runs = [normal[place : place + RUN] for place in range(len(normal) - RUN + 1)]
+    return len(set(runs)) * 4 < len(runs)
 
 
 def _echoes(frame: pl.DataFrame, text: Text) -> pl.DataFrame:

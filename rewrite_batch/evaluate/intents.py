@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
-from rewrite_batch.evaluate.pleasantries import matter_lost
+from rewrite_batch.evaluate.pleasantries import matter_lost, only_kind_words
 from rewrite_batch.evaluate.tables import fired
 from rewrite_batch.evaluate.text import Text
 
@@ -42,7 +42,7 @@ def intents(marked: pl.DataFrame, text: Text, intent: pl.Series, *, packed: Ints
     lost = empty & ~full & packed
     result = np.where(full | ~packed, "pass", "warn").astype(object)
     result[lost] = "fail"
-    dropped = matter_lost(text)
+    dropped = matter_lost(text) | only_kind_words(marked, text)
     result[dropped] = "fail"
     result[refused["row"].to_numpy()] = "fail"
     why = pl.concat(

@@ -34,6 +34,8 @@ _ALIKE = {
     "zh": ("yue", "wuu"), "yue": ("zh",), "sr": ("hr", "bs"), "hr": ("sr", "bs"), "bs": ("sr", "hr"),
     "cs": ("sk",), "sk": ("cs",), "hi": (), "mr": (), "ar": ("ary", "arz"), "tr": ("az", "crh"), "fil": ("tl",),
 }  # fmt: skip
+# So many letters of a neighbour give a piece away. Two will do in Chinese: none of them is in a name or a loan.
+FEW = {"zh": 2}
 _LEAST_LETTERS = 25
 _PART_LETTERS = 40
 MOST_BYTES = 160
@@ -189,7 +191,7 @@ def _foreign_letters(text: Text, cut: Pieces, target: Ints) -> Ints:
         if not (target == language).any():
             continue
         seen = np.add.reduceat(np.isin(text.raw, [ord(c) for c in letters]).astype(np.int32), cut.first)
-        bad |= (target == language) & (seen >= 3) & (seen * 20 > cut.scripts.sum(axis=1))
+        bad |= (target == language) & (seen >= FEW.get(language, 3)) & (seen * 20 > cut.scripts.sum(axis=1))
     return bad
 
 

@@ -50,17 +50,24 @@ def common() -> dict[str, Common]:
 
 @lru_cache(maxsize=64)
 def values(target: str) -> dict[str, int]:
-    """+1 for words of other languages only, -1 for words of the target only."""
+    """+1 for words of other languages only, -1 for words of the target only. A target without a line has no words that
+    others in its script could be told from: what they share would count as theirs."""
     listed = common()
     words = _folded()
-    own = words[target] if target in listed else frozenset[str]()
+    own = words.get(target, frozenset[str]())
     rivals = [
         each for each in listed.values() if each.language != target and (not each.against or target in each.against)
     ]
     others = set[str]().union(*(words[each.language] for each in rivals))
     # One Latin letter may be an initial, or what is left of a contraction.
     foreign = {word for word in others - own if len(word) > 1 or not word.isascii()}
+    if target not in listed:
+        foreign = {word for word in foreign if _script(word) not in SCRIPTS_OF.get(target, ("latin",))}
     return {**dict.fromkeys(own - others, -1), **dict.fromkeys(foreign, 1)}
+
+
+def _script(word: str) -> str:
+    return chars.SCRIPTS[int(chars.SCRIPT[ord(word[0])])]
 
 
 @lru_cache(maxsize=1)
@@ -118,6 +125,8 @@ def _values(text: Text, start: Ints, targets: Ints) -> Ints:
     for place, language in enumerate(languages.tolist()):
         these = np.flatnonzero(target == place)
         known, worth = _table(language)
+        if not known.size:
+            continue
         found = np.minimum(np.searchsorted(known, keys[these]), known.size - 1)
         value[these] = np.where(known[found] == keys[these], worth[found], 0)
         if language in UNSPACED:  # words are not told apart, but what stands between two spaces is the target's

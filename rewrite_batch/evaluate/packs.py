@@ -31,7 +31,7 @@ SETS = frozenset(
         "@owner", "@demand", "@diagnosis", "@request", "@boundary", "@concern", "@question", "@hedge", "@apology",
         "@sarcasm", "@refusal", "@statement", "@praise", "@greeting", "@negation", "@number", "@weekday", "@month",
         "@daypart", "@clock", "@class", "@excuse", "@lead", "@if", "@illness", "@own", "@above", "@mention", "@neutral",
-        "@upward", "@relief",
+        "@upward", "@relief", "@virtue", "@nice",
     }
 )  # fmt: skip
 # These carry a value: `five=5`, `monday=1`, `noon=12:00`, `pm=pm`.

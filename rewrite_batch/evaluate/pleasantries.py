@@ -1,18 +1,22 @@
-"""A message that keeps the tone and drops the matter, in English: only greetings, thanks and praise are left of it, or
-it allows what the sender asked to end. Normalised rewrites come in, yes or no a row goes out.
+"""A message that keeps the tone and drops the matter: only greetings, wishes, thanks and praise are left of it, or it
+allows what the sender asked to end. Normalised rewrites come in, yes or no a row goes out.
 
-Cautious: a sentence that asks or names any household subject keeps the matter.
+Cautious. In English a sentence that asks or names any household subject keeps the matter. In the other languages it is
+kept by any few words outside of what the pack lists as `@nice` and `@greeting`.
 """
 
 import re
 
 import numpy as np
+import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
 from rewrite_batch.evaluate.subjects import names_subject
 from rewrite_batch.evaluate.text import Text, sentences_of
 
 LANGUAGE = "en"
+UNSPACED = ("zh", "ja", "th")
+_SPACE = 0x20
 # How a sentence begins that says nothing but something nice.
 NICE = (
     r"^(?:(?:hi|hello|hey|dear|morning|good (?:morning|evening|afternoon|day)|oh|and|so|also|well|there|"
@@ -57,6 +61,11 @@ _BUT = (
     r"appreciate|grateful|ask|asking|other than|apart from|long as|with|when|during) "
 )
 SMALL_TALK = 9  # words of a question that only asks how somebody is
+KIND_WORDS = ("@nice", "@greeting")
+# What keeps the matter wherever it stands outside of them.
+MATTER = ("@request", "@boundary", "@concern", "@question", "@demand")
+LEFT_OVER = 1  # words of a sentence that may stand beside its kind ones, as a name does; none where it asks
+CHARACTERS_A_WORD = 2  # where words are written together
 
 
 def matter_lost(text: Text) -> Ints:
@@ -73,6 +82,47 @@ def matter_lost(text: Text) -> Ints:
     for row in np.flatnonzero(nice).tolist():
         rows[row] |= not names_subject(LANGUAGE, text.rows[row])
     return rows
+
+
+def only_kind_words(marked: pl.DataFrame, text: Text) -> Ints:
+    """Rows of which every sentence is nice words, in languages whose pack has such a vocabulary."""
+    rows = np.zeros(text.starts.size, bool)
+    kind = marked.filter(pl.col("code").is_in(KIND_WORDS))
+    listed = np.zeros(rows.size, bool)
+    listed[marked.filter(pl.col("code") == "@nice")["row"].to_numpy()] = True
+    if not listed.any():
+        return rows
+    covered = _covered(kind, text.code.size)
+    outside = marked.filter(pl.col("code").is_in(MATTER))["first"].to_numpy()
+    matter = np.zeros(text.sentence_row.size, bool)
+    matter[text.sentence[outside[~covered[outside]]]] = True
+    left = _left_over(covered, text)
+    allowed = np.where(text.asks, 0, LEFT_OVER)
+    nice = np.zeros(text.sentence_row.size, bool)
+    nice[text.sentence[kind["first"].to_numpy()]] = True
+    words = np.bincount(text.sentence[text.code != _SPACE], minlength=nice.size) > 0
+    other = words & (matter | ~nice | (left > allowed))
+    rows[:] = listed
+    rows[text.sentence_row[other]] = False
+    return rows
+
+
+def _covered(kind: pl.DataFrame, size: int) -> Ints:
+    steps = np.zeros(size + 1, np.int64)
+    np.add.at(steps, kind["first"].to_numpy(), 1)
+    np.add.at(steps, kind["last"].to_numpy() + 1, -1)
+    return np.cumsum(steps)[:-1] > 0
+
+
+def _left_over(covered: Ints, text: Text) -> Ints:
+    """Words by sentence that no kind words cover; where words are written together, so many characters are one."""
+    letters = text.code != _SPACE
+    begins = letters & ~np.r_[False, letters[:-1]] if letters.size else letters
+    sentences = text.sentence_row.size
+    words = np.bincount(text.sentence[begins & ~covered], minlength=sentences)
+    characters = np.bincount(text.sentence[letters & ~covered], minlength=sentences)
+    unspaced = np.isin(text.language, UNSPACED)[text.sentence_row]
+    return np.where(unspaced, -(-characters // CHARACTERS_A_WORD), words)
 
 
 def _nothing_but_nice(text: Text, asks: Ints) -> Ints:

@@ -187,7 +187,7 @@ def _attacks(scene: Scene) -> pl.DataFrame:
     traits = _spoken(scene.of("@trait"))
     pairs = scene.beside(traits, "@reader", before=6, after=1)
     pairs = scene.unless_own(scene.unless_negated(pairs, 3))
-    pairs = scene.unless_said_by_sender(pairs)
+    pairs = scene.unless_excused(scene.unless_said_by_sender(pairs))
     compared = _spoken(scene.of("@comparison"))
     return pl.concat(
         [_fired(pairs, "personal_attack", "reader_trait"), _fired(compared, "personal_attack", "compared")]
@@ -195,7 +195,10 @@ def _attacks(scene: Scene) -> pl.DataFrame:
 
 
 def _blame(scene: Scene) -> pl.DataFrame:
-    absolutes = scene.beside(_spoken(scene.of("@absolute")), "@reader", before=4, after=2)
+    # `You are always so kind` accuses nobody.
+    praised = (pl.col("first_x") <= pl.col("first")) & (pl.col("last_x") >= pl.col("last"))
+    accusing = scene.without(_spoken(scene.of("@absolute")), "@virtue", praised)
+    absolutes = scene.beside(accusing, "@reader", before=4, after=2)
     absolutes = scene.unless_softened(scene.unless_negated(scene.unless_own(absolutes), 1), anywhere=False)
     faults = scene.beside(_spoken(scene.of("@fault")), "@reader", before=5, after=5)
     faults = scene.unless_own(scene.unless_negated(faults, 2))

@@ -108,6 +108,8 @@ def _converted(number: int, numbers: set[int], spoken: str, language: str) -> bo
     for larger, times, smaller in _UNITS:
         if number % times == 0 and speaks_of(larger, language, spoken):
             count = number // times  # one is no number: a month is four weeks
+            if larger == "week" and count == 1:
+                continue  # said above: what speaks of weeks names Sundays as well
             if count == 1 or count in numbers or _word(language, count, spoken):
                 return True
         if number * times in numbers and speaks_of(smaller, language, spoken):

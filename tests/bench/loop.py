@@ -21,12 +21,22 @@ from tests.bench.loop_text import Read, read, sentences
 
 _OF = {kind: "".join(c for c in map(chr, range(0x3000)) if unicodedata.category(c).startswith(kind))
        for kind in ("Lu", "Ll", "N")}  # fmt: skip
-_CAPITAL = re.compile(rf"[{re.escape(_OF['Ll'] + _OF['N'])},;)]\s+[{_OF['Lu']}][{_OF['Ll']}]{{2,}}")
-_LAST_NAME = re.compile(rf"[{_OF['Lu']}][{_OF['Ll']}]+$")
+
+
+def _spelled_out(pattern: str) -> re.Pattern[str]:
+    """Python's expressions know no classes of capitals, small letters and digits."""
+    for kind, characters in _OF.items():
+        pattern = pattern.replace(rf"\p{{{kind}}}", re.escape(characters) if kind == "N" else f"{{{kind}}}")
+    pattern = pattern.replace(r"[{Ll}", f"[{re.escape(_OF['Ll'])}")
+    return re.compile(pattern.replace("{Lu}", f"[{_OF['Lu']}]").replace("{Ll}", f"[{_OF['Ll']}]"))
+
+
+_CAPITAL, _LAST_LINE, _GREETED = map(_spelled_out, (names.CAPITAL, names.LAST_LINE, names.GREETED))
+_OPENERS = re.compile(names.OPENERS)
+_LAST_NAME = re.compile(rf"([{_OF['Lu']}][{_OF['Ll']}]+)\s*$")
 _GIVEN = re.compile(names.GIVEN_PATTERN)
 _ENGLISH_NAMES = [
-    (re.compile(where.replace(r"\p{Lu}", f"[{_OF['Lu']}]").replace(r"\p{Ll}", f"[{_OF['Ll']}]")), last)
-    for where, last in ((names.TITLED, True), (names.SIGNED, True), (names.SPEAKS, False))
+    (_spelled_out(where), last) for where, last in ((names.TITLED, True), (names.SIGNED, True), (names.SPEAKS, False))
 ]
 _NAME = re.compile(rf"[{_OF['Lu']}][{_OF['Ll']}]+")
 _MONEY = re.compile(new_subjects.MONEY)
@@ -79,12 +89,15 @@ class Loop:
         longest = [
             hit for hit in words
             if not any(o.code == hit.code and o.first <= hit.first and o.last >= hit.last
-                       and o.last - o.first > hit.last - hit.first for o in words)
+                       and (o.last - o.first > hit.last - hit.first or not o.value) for o in words)
         ]  # fmt: skip
         found = {(facts.KINDS[hit.code], hit.value) for hit in longest if hit.value}
+        phrases = [hit for hit in words if hit.code == "@number"]
         found |= {
             ("number", str(int(run[0][:9]))) for run in re.finditer(r"[0-9]+", text.norm)
             if text.raw[text.source[run.start()] - 1] != ord("<")
+            and not any(hit.first <= run.start() and hit.last >= run.end() - 1
+                        and hit.last - hit.first > run.end() - 1 - run.start() for hit in phrases)
         }  # fmt: skip
         return {fact for fact in found if fact != ("number", "1")}
 
@@ -114,8 +127,10 @@ class Loop:
         target, text = row["target_locale"], row["rewritten_text"]
         if target in names.WITHOUT_CAPITALS:
             return False
-        found = _GIVEN.findall(text) + ([] if target == "de" else _CAPITAL.findall(text))
-        tokens = [match[0] for match in map(_LAST_NAME.search, found) if match]
+        clear = _GREETED.sub(r". \1", _OPENERS.sub(".", text), count=1)
+        found = [*([] if target == "de" else _CAPITAL.findall(clear)), *_LAST_LINE.findall(text)]
+        tokens = [match[1] for match in map(_LAST_NAME.search, found) if match]
+        tokens += [name for name in _GIVEN.findall(text) if not names.is_word(name, target)]
         for name in [*tokens, *(_english_names(text) if target == "en" else [])]:
             listed = names.listed(read(name, target).norm, *names.vocabulary(self.using, target))
             if not listed and not names.stands_in(name, row["original_text"], row["source_locale"], target):
@@ -203,6 +218,8 @@ def _is_no_message(row: dict[str, Any], text: Read, hits: list[Hit]) -> bool:
     split = text.norm.strip(" ").split(" ")
     if len(text.norm) > 120 and len(split) >= 24 and len(set(split)) * 4 < len(split):
         return True
+    if len(text.norm) > 120 and row["target_locale"] in guards.UNSPACED and guards.circles(text.norm):
+        return True
     soft = text.asks or any(hit.code in {"@softener", "@request", "@greeting", "@question"} for hit in hits)
     near = abs(len(words) - len(original)) <= guards.ECHO_LENGTH and len(words) >= guards.ECHO_LEAST
     given = read(original, row["target_locale"]).norm
@@ -219,6 +236,8 @@ def _intent(row: dict[str, Any], text: Read, hits: list[Hit]) -> str:
         return "fail"
     if row["target_locale"] == pleasantries.LANGUAGE and _matter_lost(text):
         return "fail"
+    if "@nice" in codes and _only_kind_words(text, hits, row["target_locale"]):
+        return "fail"
     greets = {hit.sentence for hit in hits if hit.code == "@greeting"}
     outside = [text.norm[i] != " " and text.sentence[i] not in greets for i in range(len(text.norm))]
     if row["target_locale"] in _UNSPACED:
@@ -226,6 +245,25 @@ def _intent(row: dict[str, Any], text: Read, hits: list[Hit]) -> str:
     else:
         lost = sum(o and text.norm[i - 1] == " " for i, o in enumerate(outside)) <= LOST_WORDS
     return "fail" if lost and not full else "pass" if full else "warn"
+
+
+def _only_kind_words(text: Read, hits: list[Hit], target: str) -> bool:
+    kind = [hit for hit in hits if hit.code in pleasantries.KIND_WORDS]
+
+    def outside(place: int) -> bool:
+        return text.norm[place] != " " and not any(hit.first <= place <= hit.last for hit in kind)
+
+    matter = {hit.sentence for hit in hits if hit.code in pleasantries.MATTER and outside(hit.first)}
+    for number in {text.sentence[i] for i in range(len(text.norm)) if text.norm[i] != " "}:
+        places = [i for i in range(len(text.norm)) if text.sentence[i] == number and outside(i)]
+        if target in pleasantries.UNSPACED:
+            left = -(-len(places) // pleasantries.CHARACTERS_A_WORD)
+        else:
+            left = sum(i == 0 or text.norm[i - 1] == " " for i in places)
+        allowed = 0 if number in text.asks else pleasantries.LEFT_OVER
+        if number in matter or left > allowed or all(hit.sentence != number for hit in kind):
+            return False
+    return True
 
 
 def _matter_lost(text: Read) -> bool:

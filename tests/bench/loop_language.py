@@ -164,7 +164,7 @@ def _wrong_script(codes: list[int], scripts: list[int], target: str) -> bool:
     if target == "ja" and scripts[kana] == 0 and scripts[han] >= 8:
         return True
     strange = sum(chr(code) in FOREIGN_LETTERS.get(target, "") for code in codes)
-    return strange >= 3 and strange * 20 > sum(scripts)
+    return strange >= language.FEW.get(target, 3) and strange * 20 > sum(scripts)
 
 
 def _wrong_words(pieces: list[tuple[list[int], list[int]]], target: str, *, alone: bool) -> bool:

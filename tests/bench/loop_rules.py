@@ -169,11 +169,14 @@ def fire(scene: Scene) -> set[str]:  # noqa: PLR0912  one rule after the other, 
         codes.add("blame")
     for hit in scene.spoken("@trait"):
         for reader in scene.beside(hit, "@reader", 6, 1):
-            if not (scene.negated(hit, 3) or scene.own(hit, reader) or scene.said_by_sender(hit, reader)):
+            taken_back = scene.said_by_sender(hit, reader) or scene.excused(hit)
+            if not (scene.negated(hit, 3) or scene.own(hit, reader) or taken_back):
                 codes.add("personal_attack")
     if scene.spoken("@comparison"):
         codes.add("personal_attack")
     for hit in scene.spoken("@absolute"):
+        if any(x.first <= hit.first and x.last >= hit.last for x in scene.of("@virtue")):
+            continue
         for reader in scene.beside(hit, "@reader", 4, 2):
             if not (scene.own(hit, reader) or scene.negated(hit, 1) or scene.softened(hit)):
                 codes.add("blame")

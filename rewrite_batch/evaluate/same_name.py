@@ -1,0 +1,64 @@
+"""Whether a name of the rewrite is one of the original: declined, without its accents, or spelled by another language.
+
+Within a language the beginning of the word must be there. Across languages it is enough that a word with a capital
+begins alike or has the same first consonants (Mike and Майк); a word in small letters must have more of it, or `to`
+would make Tom an old acquaintance.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+WITHOUT_CAPITALS = ("zh", "ja", "ko", "th", "hi", "ar", "fa", "ur", "he", "mr", "ne", "yue")
+_CYRILLIC = dict(
+    zip(
+        "абвгдезиклмнопрстуфхыэюяцжчшщьъієґ",
+        [*"abvgdeziklmnoprstufhyeuac", "zh", "ch", "sh", "sh", "", "", "i", "e", "g"],
+        strict=True,
+    )
+)
+_LETTERS = str.maketrans({"ł": "l", "đ": "d", "ø": "o", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", **_CYRILLIC})
+# How languages write one sound.
+_SOUNDS = [("dzh", "g"), ("sch", "s"), ("ch", "k"), ("sh", "s"), ("zh", "z"), ("ph", "f"), ("x", "ks"), ("c", "k"),
+           ("q", "k"), ("w", "v"), ("j", "g"), ("h", "")]  # fmt: skip
+_VOWELS = "aeiouy"
+
+
+def same_name(name: str, original: str, source: str, target: str) -> bool:
+    if source != target and (source in WITHOUT_CAPITALS or target in WITHOUT_CAPITALS):
+        return True  # another script spells a name in ways that we cannot follow
+    plain = latin(name)
+    words = re.findall(r"\w+", original)
+    if source == target:  # names are declined: their beginning is enough
+        stem = plain[: max(3, min(len(plain) - 2, 5))]
+        return any(latin(word).startswith(stem) for word in words)
+    return any(_alike(name, word) for word in words)
+
+
+def _alike(name: str, word: str) -> bool:
+    plain, other = latin(name), latin(word)
+    heard, other_heard = consonants(plain), consonants(other)
+    if word[:1].isupper():
+        return other[:2] == plain[:2] or (len(heard) > 1 and other_heard[: len(heard)][:3] == heard[:3])
+    transcribed = _cyrillic(name) != _cyrillic(word) and other_heard == heard
+    return transcribed or other.startswith(plain[: max(3, min(len(plain) - 1, 4))])
+
+
+def _cyrillic(word: str) -> bool:
+    return any(character in _CYRILLIC for character in word.lower())
+
+
+@lru_cache(maxsize=65_536)
+def latin(word: str) -> str:
+    """In small Latin letters without accents, whatever European script it is in."""
+    apart = unicodedata.normalize("NFKD", word.lower())
+    return "".join(c for c in apart if not unicodedata.combining(c)).translate(_LETTERS)
+
+
+def consonants(plain: str) -> str:
+    """What is heard of a Latin word apart from its vowels; a vowel that it begins with is kept as one of all."""
+    for letters, sound in _SOUNDS:
+        plain = plain.replace(letters, sound)
+    opens = "a" if plain[:1] in tuple(_VOWELS) else ""
+    heard = [c for c in plain if c not in _VOWELS]
+    return opens + "".join(c for place, c in enumerate(heard) if place == 0 or heard[place - 1] != c)
