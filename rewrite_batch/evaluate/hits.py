@@ -5,10 +5,14 @@ themselves; the literals that a regular expression needs name the sentences wher
 counts once a sentence.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
+from rewrite_batch.evaluate.expressions import first_in_lines
 from rewrite_batch.evaluate.matcher import Language, Matcher
 from rewrite_batch.evaluate.text import Sentences, Text, sentences_of
 
@@ -42,7 +46,8 @@ def find(text: Text, using: Matcher) -> pl.DataFrame:
 
 
 _NONE = np.zeros(0, np.int64)
-_TRIED = pl.Schema({"rule": pl.Int32(), "pattern": pl.String(), "piece": pl.Int64(), "sentence": pl.Int64()})
+_TRIED = pl.Schema({"rule": pl.Int32(), "lines": pl.String(), "piece": pl.Int64(), "sentence": pl.Int64()})
+_FOUND = pl.Schema(dict.fromkeys(["piece", "sentence", "at", "length"], pl.Int64()) | {"rule": pl.Int32()})
 
 
 def _needles(text: Text, language: Language, name: str) -> tuple[Ints, Ints, Ints]:
@@ -75,7 +80,7 @@ def _likely(needle: Ints, sentence: Ints, spoken: Ints, language: Language) -> p
     pairs = np.unique(np.concatenate([seen, (language.always[:, None] * count + spoken).ravel()]))
     return (
         language.pieces[pairs // count]
-        .with_columns(pl.Series("piece", pairs // count), pl.Series("sentence", pairs % count))
+        .select("rule", "lines", pl.Series("piece", pairs // count), pl.Series("sentence", pairs % count))
         .cast(_TRIED)
     )
 
@@ -83,13 +88,9 @@ def _likely(needle: Ints, sentence: Ints, spoken: Ints, language: Language) -> p
 def _expressions(tried: pl.DataFrame, text: Text, sentences: Sentences) -> pl.DataFrame:
     """One hit a sentence and rule: the leftmost, and of those the first alternative."""
     hits = (
-        # Piece by piece, as an expression is compiled anew where another stands before it.
-        tried.with_columns(sentences.strings.gather(tried["sentence"]).alias("text"))
-        .with_columns(pl.col("text").str.find(pl.col("pattern")).alias("at"))
-        .drop_nulls("at")
+        pl.concat([_FOUND.to_frame(), *_first_of_each(tried, sentences)])
         .sort("rule", "sentence", "at", "piece")
         .unique(["rule", "sentence"], keep="first", maintain_order=True)
-        .with_columns(pl.col("text").str.extract(pl.col("pattern"), 0).str.len_bytes().alias("length"))
     )
     sentence = hits["sentence"].to_numpy()
     begin = text.byte_of(sentences.first[sentence]) + hits["at"].to_numpy()
@@ -103,3 +104,32 @@ def _expressions(tried: pl.DataFrame, text: Text, sentences: Sentences) -> pl.Da
         },
         schema=HITS,
     )
+
+
+def _first_of_each(tried: pl.DataFrame, sentences: Sentences) -> Iterator[pl.DataFrame]:
+    """Where each piece matches first in each of its sentences."""
+    if tried.is_empty():
+        return
+    strings = sentences.strings.gather(tried["sentence"])
+    joined = strings.str.join("\n").item().encode()  # a line each: there is no such sign in normalised text
+    ends = np.cumsum(strings.str.len_bytes().to_numpy(), dtype=np.int64) + np.arange(1, tried.height + 1)
+    begins = np.r_[0, ends[:-1]]
+    rule, piece, sentence = (tried[name].to_numpy() for name in ("rule", "piece", "sentence"))
+    cuts = np.flatnonzero(np.r_[True, (rule[1:] != rule[:-1]) | (piece[1:] != piece[:-1]), True])
+    for first, after in pairwise(cuts.tolist()):
+        start = begins[first]
+        line, begin, end = first_in_lines(
+            tried["lines"][first], joined[start : ends[after - 1] - 1], begins[first:after] - start
+        )
+        if line.size:
+            at = begin - (begins[first + line] - start)
+            yield pl.DataFrame(
+                {
+                    "rule": rule[first + line],
+                    "piece": piece[first + line],
+                    "sentence": sentence[first + line],
+                    "at": at,
+                    "length": end - begin,
+                },
+                schema=_FOUND,
+            )

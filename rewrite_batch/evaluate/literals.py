@@ -1,7 +1,7 @@
 """Which literals an expression needs: without one of them in a sentence, it cannot match there.
 
 Only to save time: where nothing is found out, the expression is simply tried everywhere. The parser is Python's own;
-Rust's syntax, which packs are written in, is near enough, and what it cannot parse is tried everywhere too.
+RE2's syntax, which packs are written in, is near enough, and what it cannot parse is tried everywhere too.
 """
 
 import importlib

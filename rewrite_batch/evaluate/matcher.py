@@ -17,6 +17,7 @@ import polars as pl
 from ahocorasick_rs import AhoCorasick, Implementation
 
 from rewrite_batch.evaluate.chars import Ints
+from rewrite_batch.evaluate.expressions import in_lines
 from rewrite_batch.evaluate.literals import alternatives, needed
 from rewrite_batch.evaluate.packs import SLOT, Lexicon, Pack, Rule
 from rewrite_batch.evaluate.scripts import TRADITIONAL_TO_SIMPLE
@@ -25,6 +26,7 @@ from rewrite_batch.evaluate.text import read
 _CLASS_OR_ESCAPE = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\.)")
 _PLAINER = {r"\w": "[^ ]", r"\s": " "}
 _PRIVATE = 0xE000  # characters that are nobody's: one stands for each class while an expression is read
+PIECES = pl.Schema({"rule": pl.Int32(), "pattern": pl.String(), "lines": pl.String()})
 _WORD_PADS = {"word": (1, 1), "words": (1, 1), "prefix": (1, 0), "substring": (0, 0)}
 
 
@@ -50,7 +52,7 @@ class Language:
     words: tuple[tuple[str, int], ...]  # the needle of a word, with the spaces that belong to it, and its rule
     needles: AhoCorasick | None  # none: it looks for nothing
     word_of: Table  # by needle: rule, spaces before the word, its length
-    pieces: pl.DataFrame  # rule, pattern: the alternatives of the expressions, in their order
+    pieces: pl.DataFrame  # rule, pattern, lines: the alternatives of the expressions, in their order
     wanted: Table  # by needle: the pieces that may match where it is
     always: Ints  # pieces of which no literal is known
 
@@ -111,7 +113,7 @@ def _build(pack: Pack, first: int, codes: frozenset[str] | None) -> Language:
         words=tuple(words),
         needles=AhoCorasick(list(numbers), implementation=Implementation.ContiguousNFA) if numbers else None,
         word_of=Table(word_of, len(numbers), 3),
-        pieces=pl.DataFrame(pieces, schema={"rule": pl.Int32(), "pattern": pl.String()}, orient="row"),
+        pieces=pl.DataFrame(pieces, schema=PIECES, orient="row"),
         wanted=Table(wanted, len(numbers), 1),
         always=np.array([piece for piece, some in enumerate(literals) if not some], np.int64),
     )
@@ -134,18 +136,21 @@ def _forms(word: str, language: str) -> list[str]:
     return [word, *(lead + word for lead in ("ال", "وال", "و", "بال"))]
 
 
-def _pieces(chosen: list[tuple[int, Rule]], pack: Pack) -> tuple[list[tuple[int, str]], list[list[frozenset[str]]]]:
-    """The alternatives of a pack's expressions, each with its rule, and what each needs."""
+def _pieces(
+    chosen: list[tuple[int, Rule]], pack: Pack
+) -> tuple[list[tuple[int, str, str]], list[list[frozenset[str]]]]:
+    """The alternatives of a pack's expressions, each with its rule and as it is looked for in lines, and what each
+    needs."""
     classes = classes_of(pack) if chosen else {}
     slots = {name: any_of(words) for name, words in classes.items()}
     # Read with one character in the place of a class, of which some have hundreds of words.
     signs = {name: chr(_PRIVATE + place) for place, name in enumerate(classes)}
     standing_for = {signs[name]: frozenset(words) for name, words in classes.items()}
-    pieces: list[tuple[int, str]] = []
+    pieces: list[tuple[int, str, str]] = []
     needs: list[list[frozenset[str]]] = []
     for index, rule in chosen:
         for piece in alternatives(_folded(rule.pattern, pack.language)):
-            pieces.append((index, filled(piece, slots)))
+            pieces.append((index, filled(piece, slots), filled(in_lines(piece), slots)))
             needs.append(needed(filled(piece, signs), standing_for))
     return pieces, needs
 

@@ -1,11 +1,14 @@
 """Check a pack: every row is well formed, fires in its `hit` sentence, and does not in its `miss` sentence."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from rewrite_batch.evaluate.expressions import NotAnExpression, compiled, in_lines
 from rewrite_batch.evaluate.hits import find
+from rewrite_batch.evaluate.literals import alternatives
 from rewrite_batch.evaluate.matcher import any_of, classes_of, filled, matcher
 from rewrite_batch.evaluate.packs import SLOT, Pack, PackRefused, parse_pack
 from rewrite_batch.evaluate.text import read
@@ -49,8 +52,8 @@ def _unusable(pack: Pack) -> list[str]:
             unfilled = SLOT.search(pattern)
             if unfilled:
                 mistakes.append(f"line {rule.line}: there is no class for {unfilled[0]}")
-            elif not _is_regex(pattern):
-                mistakes.append(f"line {rule.line}: not a regular expression in Rust's syntax (no look-around)")
+            else:
+                mistakes += [f"line {rule.line}: {what}" for what in _wrong_with(rule.pattern, slots)]
         elif not word.strip(" "):
             mistakes.append(f"line {rule.line}: nothing of the pattern is left after normalising")
         elif rule.mode == "substring" and len(word.strip(" ")) < 2:
@@ -58,9 +61,9 @@ def _unusable(pack: Pack) -> list[str]:
     return mistakes
 
 
-def _is_regex(pattern: str) -> bool:
-    try:
-        pl.Series([""]).str.contains(pattern)
-    except pl.exceptions.ComputeError:
-        return False
-    return True
+def _wrong_with(pattern: str, slots: dict[str, str]) -> Iterator[str]:
+    for piece in alternatives(pattern):
+        try:
+            compiled(filled(in_lines(piece), slots))
+        except NotAnExpression as error:
+            yield str(error)

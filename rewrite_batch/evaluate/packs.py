@@ -7,7 +7,7 @@ begins with `@`, which structure.py, intents.py and facts.py combine. `hit` is a
 
 Mode `words` holds several terms, with `|` between them. A `@class` row of that mode names a class of words, which a
 regular expression takes as a slot: `{adverb}` stands for any word of the row `en.class.adverb`, `{@trait}` for any term
-of the vocabulary `@trait`.
+of the vocabulary `@trait`. Expressions are RE2's: no look-around, and `\\b` only where an alternative begins or ends.
 """
 
 import re

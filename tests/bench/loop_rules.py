@@ -36,7 +36,7 @@ class Terms:
             else:
                 self.inner.append((needle, rule, letters))
         self.regexes: dict[int, list[re.Pattern[str]]] = {}
-        for rule, pattern in language.pieces.iter_rows():
+        for rule, pattern in language.pieces.select("rule", "pattern").iter_rows():
             self.regexes.setdefault(rule, []).append(re.compile(pattern))
 
 
@@ -56,10 +56,10 @@ def find(text: Read, terms: Terms, using: Matcher, language: str) -> list[Hit]:
             place = norm.find(pattern, place + 1)
     for start, sentence in sentences(text):
         for rule, pieces in terms.regexes.items():
-            matches = [match for piece in pieces if (match := piece.search(sentence))]
-            if matches:
-                match = min(matches, key=lambda each: each.start())
-                found.add((start + match.start(), start + max(match.end() - 1, match.start()), rule))
+            spans = [_words(match) for piece in pieces if (match := piece.search(sentence))]
+            if spans:
+                begin, end = min(spans, key=lambda each: each[0])
+                found.add((start + begin, start + max(end - 1, begin), rule))
     size = CHARACTERS_A_PLACE.get(language, 1)
     hits: list[Hit] = []
     for first, last, index in sorted(found):
@@ -70,6 +70,13 @@ def find(text: Read, terms: Terms, using: Matcher, language: str) -> list[Hit]:
         hits.append(Hit(rule.code, rule.rule, rule.value, text.sentence[first], text.clause[first],
                         text.quoted[first], start, end, first, last))  # fmt: skip
     return hits
+
+
+def _words(match: re.Match[str]) -> tuple[int, int]:
+    """Where it begins and ends, without a space at either end."""
+    begin, end = match.span()
+    begin += match[0].startswith(" ") and end > begin
+    return begin, end - (match[0].endswith(" ") and end > begin)
 
 
 class Scene:

@@ -100,7 +100,7 @@ def test_a_language_is_built_when_it_is_first_met() -> None:
         using.language("de")
 
 
-WORDS = st.sampled_from(["big", "red", "dog", "cat", "very", "a", "ab", "b"])
+WORDS = st.sampled_from(["big", "red", "dog", "cat", "very", "a", "ab", "b", "né", "née", "дог"])
 SENTENCES = st.lists(WORDS, min_size=1, max_size=7).map(" ".join)
 PIECES = st.sampled_from(
     [
@@ -114,6 +114,14 @@ PIECES = st.sampled_from(
         r"\w+ cat",
         "b (?:a|b)",
         "[ab]+",
+        "[^a]+b",
+        r"\bn",
+        r"n\b",
+        r"(?:\bné|red)\b",
+        r"(?:cat|\bd)[^ ]* \w",
+        r"big(?: (?:red\b|née?))?",
+        r"до?\b|ог\b",
+        r"\S+\s\S+\W[a\s]",
     ]
 )
 
@@ -122,10 +130,10 @@ PIECES = st.sampled_from(
 def test_pieces_find_what_whole_expressions_find(patterns: list[str], sentences: list[str]) -> None:
     rules = pack(*patterns)
     wanted = [
-        (row, f"r{n}", match[0])
+        (row, f"r{n}", match[0].strip())
         for row, sentence in enumerate(sentences)
         for n, pattern in enumerate(patterns)
         if (match := re.search(pattern.replace(r"\w", "[^ ]"), sentence))
     ]
     hits = found(rules, *sentences)
-    assert sorted(hits) == sorted(wanted)
+    assert sorted((row, rule, words.strip()) for row, rule, words in hits) == sorted(wanted)
