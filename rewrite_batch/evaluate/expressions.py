@@ -16,7 +16,7 @@ import numpy as np
 from rewrite_batch.evaluate.chars import Ints
 
 _re2: Any = importlib.import_module("re2")  # it comes without types
-_TOKEN = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.|\(\?[a-z-]*[:)]?|.", re.DOTALL)
+_TOKEN = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.|\(\?[a-z-]*[:)]?|[^\\\[()|?]+|.", re.DOTALL)
 _OPENING, _CLOSING = "(?:^| )", "(?: |$)"
 # In normalised text letters and digits are what is no space.
 _PLAINER = {r"\w": r"[^ \n]", r"\W": " ", r"\s": " ", r"\S": r"[^ \n]"}

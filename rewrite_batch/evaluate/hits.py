@@ -5,8 +5,8 @@ themselves; the literals that a regular expression needs name the sentences wher
 counts once a sentence.
 """
 
-from collections.abc import Iterator
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from rewrite_batch.evaluate.chars import Ints
 from rewrite_batch.evaluate.expressions import first_in_lines
 from rewrite_batch.evaluate.matcher import Language, Matcher
 from rewrite_batch.evaluate.text import Sentences, Text, sentences_of
+from rewrite_batch.evaluate.walk import walk
 
 HITS = pl.Schema(
     {
@@ -32,22 +33,24 @@ def find(text: Text, using: Matcher) -> pl.DataFrame:
     position = np.zeros(text.sentence_row.size, np.int64)  # of a sentence among those that hold a word
     position[text.sentence[sentences.first]] = np.arange(sentences.row.size)
     spoken = text.language[sentences.row]
-    found = [HITS.to_frame()]
-    tried = [_TRIED.to_frame()]
+    found: list[_Hits] = [(_NONE, _NONE, _NONE)]
     for name in np.unique(text.language).tolist():
         if name in using.members:
             language = using.language(name)
             needle, first, last = _needles(text, language, name)
-            found.append(_words(needle, first, text, language))
             inside = text.sentence[first] == text.sentence[last]
             at = position[text.sentence[first[inside]]]
-            tried.append(_likely(needle[inside], at, np.flatnonzero(spoken == name), language))
-    return pl.concat([*found, _expressions(pl.concat(tried), text, sentences)]).sort("row", "first", "rule")
+            piece, sentence = _likely(needle[inside], at, np.flatnonzero(spoken == name), language)
+            found.append(_words(needle, first, text, language))
+            found.append(_expressions(piece, sentence, text, sentences, language))
+    rule, first, last = map(np.concatenate, zip(*found, strict=True))
+    order = np.lexsort((rule, first))  # places count through the rows
+    columns = {"row": text.row[first[order]], "rule": rule[order], "first": first[order], "last": last[order]}
+    return pl.DataFrame(columns, schema=HITS)
 
 
-_NONE = np.zeros(0, np.int64)
-_TRIED = pl.Schema({"rule": pl.Int32(), "lines": pl.String(), "piece": pl.Int64(), "sentence": pl.Int64()})
-_FOUND = pl.Schema(dict.fromkeys(["piece", "sentence", "at", "length"], pl.Int64()) | {"rule": pl.Int32()})
+_Hits: TypeAlias = tuple[Ints, Ints, Ints]  # rule, first and last character
+_NONE: Ints = np.zeros(0, np.int64)
 
 
 def _needles(text: Text, language: Language, name: str) -> tuple[Ints, Ints, Ints]:
@@ -55,81 +58,58 @@ def _needles(text: Text, language: Language, name: str) -> tuple[Ints, Ints, Int
     if language.needles is None:
         return _NONE, _NONE, _NONE
     rows = np.flatnonzero(text.language == name)
-    haystack = "".join(text.rows.gather(rows).to_list())
-    found = np.array(language.needles.find_matches_as_indexes(haystack, overlapping=True), np.int64).reshape(-1, 3)
-    ends = np.cumsum(text.lengths[rows])
-    moved = text.starts[rows] - (ends - text.lengths[rows])
-    row = np.searchsorted(ends, found[:, 1], side="right")
-    return found[:, 0], found[:, 1] + moved[row], found[:, 2] + moved[row] - 1
+    needle, row, first, last = walk(language.needles, text.rows.gather(rows), text.lengths[rows])
+    start = text.starts[rows][row]
+    return needle, start + first, start + last
 
 
-def _words(needle: Ints, first: Ints, text: Text, language: Language) -> pl.DataFrame:
+def _words(needle: Ints, first: Ints, text: Text, language: Language) -> _Hits:
     words, which = language.word_of.of(needle)
     begin = first[which] + words[:, 1]
     end = begin + words[:, 2] - 1
     whole = text.sentence[begin] == text.sentence[end]  # a phrase does not reach from one sentence into the next
-    begin, end = begin[whole], end[whole]
-    return pl.DataFrame({"row": text.row[begin], "rule": words[whole, 0], "first": begin, "last": end}, schema=HITS)
+    return words[whole, 0], begin[whole], end[whole]
 
 
-def _likely(needle: Ints, sentence: Ints, spoken: Ints, language: Language) -> pl.DataFrame:
+def _likely(needle: Ints, sentence: Ints, spoken: Ints, language: Language) -> tuple[Ints, Ints]:
     """Pieces and the sentences in which they may match, piece by piece. `spoken` are all sentences of the language."""
     piece, which = language.wanted.of(needle)
     count = int(spoken[-1]) + 1 if spoken.size else 1
     seen = piece[:, 0] * np.int64(count) + sentence[which]
     pairs = np.unique(np.concatenate([seen, (language.always[:, None] * count + spoken).ravel()]))
-    return (
-        language.pieces[pairs // count]
-        .select("rule", "lines", pl.Series("piece", pairs // count), pl.Series("sentence", pairs % count))
-        .cast(_TRIED)
-    )
+    return pairs // count, pairs % count
 
 
-def _expressions(tried: pl.DataFrame, text: Text, sentences: Sentences) -> pl.DataFrame:
+def _expressions(piece: Ints, sentence: Ints, text: Text, sentences: Sentences, language: Language) -> _Hits:
     """One hit a sentence and rule: the leftmost, and of those the first alternative."""
-    hits = (
-        pl.concat([_FOUND.to_frame(), *_first_of_each(tried, sentences)])
-        .sort("rule", "sentence", "at", "piece")
-        .unique(["rule", "sentence"], keep="first", maintain_order=True)
-    )
-    sentence = hits["sentence"].to_numpy()
-    begin = text.byte_of(sentences.first[sentence]) + hits["at"].to_numpy()
-    end = begin + np.maximum(hits["length"].to_numpy(), 1) - 1
-    return pl.DataFrame(
-        {
-            "row": sentences.row[sentence],
-            "rule": hits["rule"],
-            "first": text.character_of_byte[begin],
-            "last": text.character_of_byte[end],
-        },
-        schema=HITS,
-    )
+    place, begin, end = _first_of_each(piece, sentences.strings.gather(sentence), language)
+    rule = language.rule_of[piece[place]]
+    order = np.lexsort((piece[place], begin, sentence[place], rule))
+    place, begin, end, rule = place[order], begin[order], end[order], rule[order]
+    if not place.size:
+        return _NONE, _NONE, _NONE
+    found = sentence[place]
+    first = np.r_[True, (rule[1:] != rule[:-1]) | (found[1:] != found[:-1])]
+    start = text.byte_of(sentences.first[found[first]])
+    byte = text.character_of_byte
+    return rule[first], byte[start + begin[first]], byte[start + np.maximum(end, begin + 1)[first] - 1]
 
 
-def _first_of_each(tried: pl.DataFrame, sentences: Sentences) -> Iterator[pl.DataFrame]:
-    """Where each piece matches first in each of its sentences."""
-    if tried.is_empty():
-        return
-    strings = sentences.strings.gather(tried["sentence"])
+def _first_of_each(piece: Ints, strings: pl.Series, language: Language) -> tuple[Ints, Ints, Ints]:
+    """Each piece comes with its sentences. Which of them match, and where in the sentence the first match begins and
+    ends, in bytes."""
+    if not piece.size:
+        return _NONE, _NONE, _NONE
     joined = strings.str.join("\n").item().encode()  # a line each: there is no such sign in normalised text
-    ends = np.cumsum(strings.str.len_bytes().to_numpy(), dtype=np.int64) + np.arange(1, tried.height + 1)
-    begins = np.r_[0, ends[:-1]]
-    rule, piece, sentence = (tried[name].to_numpy() for name in ("rule", "piece", "sentence"))
-    cuts = np.flatnonzero(np.r_[True, (rule[1:] != rule[:-1]) | (piece[1:] != piece[:-1]), True])
-    for first, after in pairwise(cuts.tolist()):
+    sizes = strings.str.len_bytes().to_numpy().astype(np.int64) + 1
+    begins = np.cumsum(sizes) - sizes
+    found: list[tuple[Ints, Ints, Ints]] = [(_NONE, _NONE, _NONE)]
+    for first, after in pairwise(np.flatnonzero(np.r_[True, piece[1:] != piece[:-1], True]).tolist()):
         start = begins[first]
-        line, begin, end = first_in_lines(
-            tried["lines"][first], joined[start : ends[after - 1] - 1], begins[first:after] - start
-        )
+        text = joined[start : begins[after - 1] + sizes[after - 1] - 1]
+        line, begin, end = first_in_lines(language.pieces[int(piece[first])].lines, text, begins[first:after] - start)
         if line.size:
-            at = begin - (begins[first + line] - start)
-            yield pl.DataFrame(
-                {
-                    "rule": rule[first + line],
-                    "piece": piece[first + line],
-                    "sentence": sentence[first + line],
-                    "at": at,
-                    "length": end - begin,
-                },
-                schema=_FOUND,
-            )
+            apart = begins[first + line] - start
+            found.append((first + line, begin - apart, end - apart))
+    place, begin, end = map(np.concatenate, zip(*found, strict=True))
+    return place, begin, end

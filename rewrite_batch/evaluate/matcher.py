@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,6 @@ from rewrite_batch.evaluate.text import read
 _CLASS_OR_ESCAPE = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\.)")
 _PLAINER = {r"\w": "[^ ]", r"\s": " "}
 _PRIVATE = 0xE000  # characters that are nobody's: one stands for each class while an expression is read
-PIECES = pl.Schema({"rule": pl.Int32(), "pattern": pl.String(), "lines": pl.String()})
 _WORD_PADS = {"word": (1, 1), "words": (1, 1), "prefix": (1, 0), "substring": (0, 0)}
 
 
@@ -47,12 +47,19 @@ class Table:
         return self.rows[begin[which] + inside], which
 
 
+class Piece(NamedTuple):
+    rule: int
+    pattern: str
+    lines: str  # the same, as it is looked for in many lines
+
+
 @dataclass(frozen=True, eq=False)
 class Language:
     words: tuple[tuple[str, int], ...]  # the needle of a word, with the spaces that belong to it, and its rule
     needles: AhoCorasick | None  # none: it looks for nothing
     word_of: Table  # by needle: rule, spaces before the word, its length
-    pieces: pl.DataFrame  # rule, pattern, lines: the alternatives of the expressions, in their order
+    pieces: tuple[Piece, ...]  # the alternatives of the expressions, in their order
+    rule_of: Ints  # by piece
     wanted: Table  # by needle: the pieces that may match where it is
     always: Ints  # pieces of which no literal is known
 
@@ -113,7 +120,8 @@ def _build(pack: Pack, first: int, codes: frozenset[str] | None) -> Language:
         words=tuple(words),
         needles=AhoCorasick(list(numbers), implementation=Implementation.ContiguousNFA) if numbers else None,
         word_of=Table(word_of, len(numbers), 3),
-        pieces=pl.DataFrame(pieces, schema=PIECES, orient="row"),
+        pieces=tuple(pieces),
+        rule_of=np.array([piece.rule for piece in pieces], np.int64),
         wanted=Table(wanted, len(numbers), 1),
         always=np.array([piece for piece, some in enumerate(literals) if not some], np.int64),
     )
@@ -136,21 +144,18 @@ def _forms(word: str, language: str) -> list[str]:
     return [word, *(lead + word for lead in ("ال", "وال", "و", "بال"))]
 
 
-def _pieces(
-    chosen: list[tuple[int, Rule]], pack: Pack
-) -> tuple[list[tuple[int, str, str]], list[list[frozenset[str]]]]:
-    """The alternatives of a pack's expressions, each with its rule and as it is looked for in lines, and what each
-    needs."""
+def _pieces(chosen: list[tuple[int, Rule]], pack: Pack) -> tuple[list[Piece], list[list[frozenset[str]]]]:
+    """The alternatives of a pack's expressions, and what each needs."""
     classes = classes_of(pack) if chosen else {}
     slots = {name: any_of(words) for name, words in classes.items()}
     # Read with one character in the place of a class, of which some have hundreds of words.
     signs = {name: chr(_PRIVATE + place) for place, name in enumerate(classes)}
     standing_for = {signs[name]: frozenset(words) for name, words in classes.items()}
-    pieces: list[tuple[int, str, str]] = []
+    pieces: list[Piece] = []
     needs: list[list[frozenset[str]]] = []
     for index, rule in chosen:
         for piece in alternatives(_folded(rule.pattern, pack.language)):
-            pieces.append((index, filled(piece, slots), filled(in_lines(piece), slots)))
+            pieces.append(Piece(index, filled(piece, slots), filled(in_lines(piece), slots)))
             needs.append(needed(filled(piece, signs), standing_for))
     return pieces, needs
 

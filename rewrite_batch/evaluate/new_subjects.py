@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
-from rewrite_batch.evaluate.subjects import WORDS, Subjects, fields, masked, subjects, table
+from rewrite_batch.evaluate.subjects import WORDS, Subjects, fields, fields_of, masked, subjects, table
 from rewrite_batch.evaluate.tables import FIRED, fired
 from rewrite_batch.evaluate.text import Text, read
 
@@ -48,6 +48,7 @@ _GREETS = re.compile(r"^ (?:[^ ]+ ){0,3}$|^ (?:hi|hello|hey|dear|good|i hope|hop
 _STATES = frozenset({"smell", "clean", "mold", "spoiled", "fur", "sleep", "leak"})
 _IT = re.compile(r" (?:it|they|them|that|this|those|these) ")
 _ROOT = 4
+_NAMED = pl.Schema({"row": pl.Int64(), "field": pl.String()})
 _PLAIN = frozenset((WORDS / "plain.txt").read_text(encoding="utf-8").split("\n", 1)[1].split())
 
 
@@ -142,7 +143,7 @@ def stated(subject: str, sentences: list[tuple[str, bool]], known: Subjects, mat
     patterns = known.patterns[subject]
     plain = [(f" {sentence.strip(' ')} ", asks) for sentence, asks in sentences if sentence.strip(" ")]
     opening = next((text for text, _ in plain if not _GREETS.search(text)), "")
-    named = [(text, asks) for text, asks in plain if _names(patterns, text, known)]
+    named = [(text, asks) for text, asks in plain if _names(patterns, masked(text, known))]
     if not named:
         return True  # it reaches over the end of a sentence
     return any(_told(subject, text, asks, text == opening, known, matter) for text, asks in named)
@@ -154,7 +155,7 @@ def _told(subject: str, sentence: str, asks: bool, opens: bool, known: Subjects,
     asked = asks or bool(_ASKS.search(sentence))
     patterns = known.patterns[subject]
     parts = [(f" {part.strip(' ')} ", place > 0) for place, part in enumerate(_PART.split(sentence))]
-    named = [(part, added) for part, added in parts if _names(patterns, part, known)]
+    named = [(part, added) for part, added in parts if _names(patterns, masked(part, known))]
     for part, added in named or [(sentence, False)]:
         if _ON_TOP.search(part):
             return True
@@ -170,30 +171,22 @@ def _of_matter(subject: str, part: str, known: Subjects, matter: Matter) -> bool
         return True
     if any(_root(word) in matter.roots for word in part.split() if len(word) >= _ROOT and word not in _PLAIN):
         return True
-    return any(_names(known.patterns[each], part, known) for each in matter.subjects if each in known.patterns)
+    seen = masked(part, known)
+    return any(_names(known.patterns[each], seen) for each in matter.subjects if each in known.patterns)
 
 
-def _names(patterns: tuple[str, ...], text: str, known: Subjects) -> bool:
-    seen = masked(text, known)
+def _names(patterns: tuple[str, ...], seen: str) -> bool:
     return any(pattern in seen for pattern in patterns)
 
 
 def _fields(frame: pl.DataFrame, rows: Ints, language: Ints) -> pl.DataFrame:
     """row, field: what the originals speak of, each read in its language."""
-    found = [table([], "field").select(pl.lit(None, pl.Int64()).alias("row"), "field")]
     normal = read(frame["original_text"].gather(rows), language).rows
+    found = [_NAMED.to_frame()]
     for name in np.unique(language).tolist():
         these = np.flatnonzero(language == name)
-        listed = fields()[name]
-        found.append(
-            pl.DataFrame({"row": pl.Series(rows[these], dtype=pl.Int64()), "text": normal.gather(these)})
-            .select(
-                "row", pl.col("text").str.extract_many(listed["pattern"].unique().implode(), overlapping=True)
-                .alias("pattern"),
-            )
-            .explode("pattern", empty_as_null=True).drop_nulls("pattern").unique()
-            .join(listed, on="pattern").select("row", "field")
-        )  # fmt: skip
+        named = fields_of(normal.gather(these), name)
+        found.append(named.select(pl.Series("row", rows[these], dtype=pl.Int64()).gather(named["place"]), "field"))
     return pl.concat(found)
 
 

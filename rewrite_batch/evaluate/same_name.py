@@ -55,6 +55,7 @@ def latin(word: str) -> str:
     return "".join(c for c in apart if not unicodedata.combining(c)).translate(_LETTERS)
 
 
+@lru_cache(maxsize=65_536)
 def consonants(plain: str) -> str:
     """What is heard of a Latin word apart from its vowels; a vowel that it begins with is kept as one of all."""
     for letters, sound in _SOUNDS:

@@ -15,8 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from ahocorasick_rs import AhoCorasick, MatchKind
 
 from rewrite_batch.evaluate.text import read
+from rewrite_batch.evaluate.walk import walk
 
 WORDS = Path(__file__).parent / "words"
 # Words are written together there, or not apart: a field's word may stand anywhere.
@@ -36,8 +38,8 @@ class Subjects:
     excuses: pl.DataFrame  # subject, field
 
     @cached_property
-    def mask(self) -> re.Pattern[str]:
-        return re.compile("|".join(map(re.escape, self.harmless)))
+    def mask(self) -> AhoCorasick:
+        return AhoCorasick(self.harmless, matchkind=MatchKind.LeftmostFirst)
 
     @cached_property
     def patterns(self) -> dict[str, tuple[str, ...]]:
@@ -84,6 +86,22 @@ def fields() -> dict[str, pl.DataFrame]:
         patterns = {lead + form + (" " if word.endswith(".") else "") for form in sorted(forms)}
         listed.setdefault(language, {}).update({(pattern, field): None for pattern in sorted(patterns)})
     return {language: table(pairs, "pattern", "field") for language, pairs in listed.items()}
+
+
+def fields_of(texts: pl.Series, language: str) -> pl.DataFrame:
+    """place, field: what normalised texts speak of, by their places in the series."""
+    finder, named = _finder(language)
+    needle, place, *_ = walk(finder, texts, texts.str.len_chars().to_numpy().astype(np.int64))
+    seen = pl.DataFrame({"place": place, "needle": needle}, schema={"place": pl.Int64(), "needle": pl.Int64()})
+    return seen.unique().join(named, on="needle").select("place", "field")
+
+
+@lru_cache(maxsize=64)
+def _finder(language: str) -> tuple[AhoCorasick, pl.DataFrame]:
+    listed = fields()[language]
+    patterns = listed["pattern"].unique(maintain_order=True)
+    numbered = patterns.to_frame().with_row_index("needle").cast({"needle": pl.Int64()})
+    return AhoCorasick(patterns.to_list()), listed.join(numbered, on="pattern").select("needle", "field")
 
 
 @lru_cache(maxsize=1)
@@ -136,4 +154,10 @@ def _bare(word: str) -> str:
 
 
 def masked(normal: str, known: Subjects) -> str:
-    return known.mask.sub(" ", normal)
+    """Without the phrases that are harmless, each a space."""
+    left: list[str] = []
+    place = 0
+    for _, first, after in known.mask.find_matches_as_indexes(normal):
+        left.append(normal[place:first])
+        place = after
+    return " ".join([*left, normal[place:]])

@@ -173,7 +173,7 @@ def _topics(row: dict[str, Any]) -> list[str]:
 
 
 def _subjects(normal: str, known: subjects.Subjects) -> set[str]:
-    masked = known.mask.sub(" ", normal)
+    masked = subjects.masked(normal, known)
     return {subject for pattern, subject in known.phrases.iter_rows() if pattern in masked}
 
 

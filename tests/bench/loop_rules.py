@@ -36,8 +36,8 @@ class Terms:
             else:
                 self.inner.append((needle, rule, letters))
         self.regexes: dict[int, list[re.Pattern[str]]] = {}
-        for rule, pattern in language.pieces.select("rule", "pattern").iter_rows():
-            self.regexes.setdefault(rule, []).append(re.compile(pattern))
+        for piece in language.pieces:
+            self.regexes.setdefault(piece.rule, []).append(re.compile(piece.pattern))
 
 
 def find(text: Read, terms: Terms, using: Matcher, language: str) -> list[Hit]:
