@@ -24,7 +24,7 @@ def register(
 
     `in_doubt`: nobody saw the answer of its create, so there may be twins that the provider's list does not show yet.
     """
-    names = {
+    names: dict[str, object] = {
         "batch_id": batch_id,
         "lease_token": run_id,
         "provider_batch_id": found.provider_batch_id,
@@ -40,10 +40,13 @@ def register(
             raise LeaseLost(f"batch {batch_id} is another run's by now")
         connection.execute(query("reconcile/register_provider_batch"), names)
         moved = connection.execute(query("reconcile/submit_jobs"), names).fetchone()
-        unmoved = connection.execute(query("reconcile/count_unmoved"), names).fetchone()
-        if moved is None or unmoved != (0,):
+        if moved is None or (moved[0] != item_count and _leaves_units(connection, names)):
             raise InvariantBroken(f"batch {batch_id}: some of its units are neither in it nor canceled")
     return moved[0]
+
+
+def _leaves_units(connection: Connection, names: dict[str, object]) -> bool:
+    return connection.execute(query("reconcile/count_unmoved"), names).fetchone() != (0,)
 
 
 def abandon(
