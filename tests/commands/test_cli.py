@@ -47,9 +47,18 @@ def test_an_unreachable_database_is_a_passing_condition(run: Run) -> None:
     assert CANARY not in done.stdout + done.stderr
 
 
-def test_a_url_that_is_none_is_a_configuration_error(run: Run) -> None:
-    done = run("migrate", DATABASE_URL=f"nonsense {CANARY}")
-    assert done.returncode == 2
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"nonsense {CANARY}",
+        f"mysql://u:{CANARY}@127.0.0.1/x",
+        f"postgresql://u:{CANARY}@127.0.0.1:port/x",
+        f"postgresql://u:{CANARY}@127.0.0.1:1/x?sslmode={CANARY}",
+    ],
+)
+def test_a_url_that_is_none_is_a_configuration_error(run: Run, url: str) -> None:
+    done = run("migrate", DATABASE_URL=url)
+    assert (done.returncode, "should read postgresql://" in done.stderr) == (2, True), done.stderr
     assert CANARY not in done.stdout + done.stderr
 
 
