@@ -28,6 +28,7 @@ Connection = psycopg.Connection[TupleRow]
 
 CONNECT_TIMEOUT_S = 10
 REFUSED_LOGIN = re.compile("FATAL:.*(authentication failed|does not exist|no pg_hba.conf entry|permission denied)")
+REFUSED_VALUE = re.compile(r"invalid [a-z_ ]*(value|port number)")
 # Serialisation, deadlock, lock timeout, full disk or memory, too many connections, read-only (a failover), restarts,
 # cancelled or timed-out statements: the next run goes on.
 PASSING = {
@@ -91,7 +92,7 @@ def plain_errors() -> Generator[None]:
 def explain(error: psycopg.Error) -> RewriteBatchError:
     code = error.sqlstate
     if code is None or code.startswith("08"):
-        if isinstance(error, psycopg.ProgrammingError):
+        if isinstance(error, psycopg.ProgrammingError) or REFUSED_VALUE.search(str(error)):
             return ConfigurationError(
                 "DATABASE_URL is not a PostgreSQL URL: it should read postgresql://user@host/database"
             )

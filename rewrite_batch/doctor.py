@@ -24,6 +24,12 @@ from rewrite_batch.settings import Settings, load_settings, variable_of
 OLDEST, NEWEST = 15, 18
 MAX_SKEW_S = 5.0
 MIN_FREE_BYTES = 1_000_000_000
+# In the order of sql/doctor/server_log.sql.
+SERVER_LOG_ADVICE = (
+    "in CSV and JSON the server logs the rows of failed statements, whatever else is set: set log_destination = stderr",
+    "the server logs the rows of failed statements: set log_error_verbosity = terse for this database",
+    "it logs the parameters of statements too: set log_parameter_max_length and log_parameter_max_length_on_error = 0",
+)
 ROLES = ("rewrite_owner", "rewrite_orchestrator", "rewrite_worker", "rewrite_analyst")
 
 State = Literal["ok", "warn", "fail"]
@@ -138,11 +144,11 @@ def skew_of(skew: float) -> tuple[State, str] | str:
 
 
 def _server_log(connection: Connection) -> tuple[State, str] | str:
-    """With more than `terse`, a refused row is written into the server's log, and some rows hold words."""
-    row = connection.execute("SELECT current_setting('log_error_verbosity')").fetchone()
-    if row == ("terse",):
-        return "errors are logged without their rows"
-    return "warn", "the server logs the rows of failed statements: set log_error_verbosity = terse for this database"
+    """Some rows hold words, and so does the parameter of `enqueue_rewrites`, which a server logs when it was slow."""
+    found = connection.execute(query("doctor/server_log")).fetchone()
+    assert found is not None
+    advice = [line for line, is_needed in zip(SERVER_LOG_ADVICE, found, strict=True) if is_needed]
+    return ("warn", "; ".join(advice)) if advice else "errors are logged without their rows"
 
 
 def _certificates(environ: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ A variable that starts with REWRITE_BATCH_ and is no setting is refused, since i
 
 import difflib
 import os
+import re
 import socket
 import tempfile
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from rewrite_batch.errors import ConfigurationError
 
@@ -49,6 +50,13 @@ def _temporary_directory() -> Path:
         return Path("/tmp")  # noqa: S108  a directory in it, of our own, that nobody else can open
 
 
+def _one_word(key: SecretStr) -> SecretStr:
+    """It travels in a header. Otherwise a file's last newline would read as a provider that cannot be reached."""
+    if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
+        raise ValueError("must be one word in ASCII, without a space or a line break, also at its end")
+    return key
+
+
 class Settings(BaseModel):
     """Each field's description is its line in the README."""
 
@@ -58,7 +66,9 @@ class Settings(BaseModel):
         default=None,
         description="PostgreSQL URL; or `embedded`, or `embedded:DIR`, for a server of our own in DIR",
     )
-    openai_api_key: SecretStr | None = Field(default=None, description="the provider's key")
+    openai_api_key: Annotated[SecretStr, AfterValidator(_one_word)] | None = Field(
+        default=None, description="the provider's key"
+    )
     environment: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")] = Field(
         default="dev",
         description="name of this installation, such as dev, stage or prod; marks what it sends",

@@ -59,13 +59,13 @@ class Simulator:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start it, on the ports it had before."""
+        """Start it, on the ports it had before; in a session of its own, since Ctrl-C is for us, who stop it."""
         given = asdict(self._options) | {"die_with": os.getpid()}
         for name, url in (("port", self.base_url), ("control_port", self.control_url)):
             given[name] = urlsplit(url).port or given[name]
         argument = json.dumps({name: str(value) if isinstance(value, Path) else value for name, value in given.items()})
         self._process = subprocess.Popen(  # noqa: S603 - our own module and options
-            [sys.executable, "-m", "rewrite_batch.simulator", argument], stdout=subprocess.PIPE
+            [sys.executable, "-m", "rewrite_batch.simulator", argument], stdout=subprocess.PIPE, start_new_session=True
         )
         ready = json.loads(self._ready_line())
         self.base_url, self.control_url = ready["base_url"], ready["control_url"]
@@ -182,8 +182,8 @@ class Simulator:
 def running_simulator(state_dir: Path, api_key: str, **options: Any) -> Generator[Simulator]:
     """Start one with these options (see SimulatorOptions) and stop it at the end of the block."""
     simulator = Simulator(SimulatorOptions(state_dir=state_dir, api_key=api_key, **options))
-    simulator.start()
     try:
+        simulator.start()
         yield simulator
     finally:
         simulator.stop()

@@ -11,7 +11,9 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
 
+from rewrite_batch.db import Connection
 from rewrite_batch.doctor import skew_of, version_of
+from rewrite_batch.embedded import private_directory, running_postgres
 from rewrite_batch.errors import ConfigurationError
 from rewrite_batch.simulator.process import running_simulator
 from rewrite_batch.submit.spool import SpoolWriter
@@ -75,6 +77,47 @@ def test_a_login_without_a_role_is_told_which_to_grant(run: Run, server: str, da
     assert "GRANT rewrite_worker TO doctor_login" in without["role"]["says"]
     assert with_role["role"] | {"state": "ok", "says": "doctor_login has rewrite_worker"} == with_role["role"]
     assert with_role["migrations"]["state"] == "ok"
+
+
+LOGS = "log_error_verbosity = 'default'"
+ROWS = "set log_error_verbosity = terse"
+PARAMETERS = "set log_parameter_max_length and log_parameter_max_length_on_error = 0"
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        (["log_min_duration_statement = 0"], []),
+        ([LOGS], [ROWS]),
+        ([LOGS, "log_parameter_max_length_on_error = 80"], [ROWS, PARAMETERS]),
+        ([LOGS, "log_min_duration_statement = '1s'"], [ROWS, PARAMETERS]),
+        ([LOGS, "log_min_duration_sample = '1s'"], [ROWS, PARAMETERS]),
+        ([LOGS, "log_transaction_sample_rate = 0.01"], [ROWS, PARAMETERS]),
+        ([LOGS, "log_statement = 'all'"], [ROWS, PARAMETERS]),
+        ([LOGS, "log_statement = 'all'", "log_parameter_max_length = 0"], [ROWS]),
+    ],
+)
+def test_a_server_that_would_log_words_is_a_warning_with_what_to_set(
+    run: Run, connection: Connection, migrated: dict[str, str], settings: list[str], advice: list[str]
+) -> None:
+    for setting in ["log_error_verbosity = terse", *settings]:
+        connection.execute(f"ALTER DATABASE {connection.info.dbname} SET {setting}".encode())
+    found = checks(run("doctor", "--json", **migrated).stdout)["server log"]
+    assert found["state"] == ("warn" if advice else "ok")
+    assert [line for line in (ROWS, PARAMETERS, "log_destination") if line in found["says"]] == advice
+
+
+def test_a_log_in_csv_keeps_rows_however_terse_it_is(run: Run) -> None:
+    with private_directory("log") as directory, running_postgres(directory / "postgres") as url:
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute("ALTER SYSTEM SET log_destination = 'stderr,csvlog'")
+            admin.execute("SELECT pg_reload_conf()")
+            while admin.execute("SHOW log_destination").fetchone() != ("stderr,csvlog",):
+                pass
+        found = checks(run("doctor", "--json", DATABASE_URL=url).stdout)["server log"]
+    assert found["state"] == "warn"
+    assert "set log_destination = stderr" in found["says"]
+    assert ROWS not in found["says"]
 
 
 def test_a_spool_that_others_can_enter_is_refused(run: Run, tmp_path: Path) -> None:

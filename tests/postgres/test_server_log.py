@@ -30,7 +30,7 @@ def own_server(directory: Path) -> Iterator[Connection]:
         with db.connect(SecretStr(url), purpose="test") as connection:
             migrate(connection)
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("SET log_error_verbosity = default")
+            connection.execute("SET log_error_verbosity = 'default'")
             yield connection
 
 
@@ -72,3 +72,19 @@ def test_what_a_worker_can_get_wrong_leaves_no_words_in_the_servers_log(
 
     assert logs_in(directory).count("breaks the rule") == 8
     assert CANARY not in logs_in(directory)
+
+
+@pytest.mark.parametrize("setting", ["log_error_verbosity = terse", "log_parameter_max_length = 0"])
+def test_a_slow_enqueue_leaves_no_words_in_the_log_of_a_server_that_is_set_as_doctor_says(
+    own_server: Connection, directory: Path, setting: str
+) -> None:
+    """A server that logs slow statements logs their parameters, unless it is told not to: that is not ours to set."""
+    own_server.execute("SET log_min_duration_statement = 0")
+    with own_server.transaction():
+        own_server.execute(f"SET LOCAL {setting}".encode())
+        own_server.execute("SELECT enqueue_rewrites(%s)", [json.dumps([item_document(text=CANARY)])])
+    assert "enqueue_rewrites($1)" in logs_in(directory)
+    assert CANARY not in logs_in(directory)
+
+    own_server.execute("SELECT enqueue_rewrites(%s)", [json.dumps([item_document(text=CANARY)])])
+    assert CANARY in logs_in(directory), "so the warning is needed"

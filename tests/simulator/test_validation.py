@@ -72,8 +72,15 @@ def test_a_line_over_the_limit_of_a_file_is_one_too_many(simulator: Simulator, c
     assert completed(simulator, client, jsonl(*map(line, range(3)))).status == "completed"
 
 
-def test_fifty_thousand_lines_is_the_providers_limit(simulator: Simulator) -> None:
-    assert simulator.settings()["max_lines"] == 50_000
+def test_unless_told_otherwise_the_limits_are_the_providers(simulator: Simulator) -> None:
+    limits = {
+        "max_lines": 50_000,
+        "max_file_bytes": 200_000_000,
+        "creations_an_hour": 2_000,
+        "window_s": 24 * 3600,
+        "retention_s": 30 * 24 * 3600,
+    }
+    assert {name: simulator.settings()[name] for name in limits} == limits
 
 
 def test_a_model_that_does_not_exist_fails_the_batch(simulator: Simulator, client: OpenAI) -> None:

@@ -81,6 +81,15 @@ def test_a_value_that_is_refused_is_named_and_not_quoted(variable: str) -> None:
     assert refused.value.__context__ is None
 
 
+@pytest.mark.parametrize(
+    "key", [f"sk-{CANARY}\n", f" sk-{CANARY}", f"sk {CANARY}", f"sk-{CANARY}ü", f"sk-{CANARY}\x00"]
+)
+def test_a_key_that_fits_in_no_header_is_refused_and_not_quoted(key: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"^OPENAI_API_KEY: must be one word in ASCII") as refused:
+        load_settings({"OPENAI_API_KEY": key})
+    assert CANARY not in str(refused.value)
+
+
 def test_settings_are_frozen_and_unset_is_not_a_default() -> None:
     settings = load_settings({"DATABASE_URL": "", "OPENAI_API_KEY": ""})
     assert (settings.database_url, settings.openai_api_key) == (None, None)
