@@ -116,7 +116,8 @@ def _job(past: Past, batches: list[Row]) -> None:
             outcome, why = "permanent", reason
         elif last and status == "batch_submitted":
             outcome, why = None, None
-        _item(past, carrier, (job, request, recipient, source, target, trip), outcome, why, ended)
+        at = max(ended, carrier["planned_at"] + timedelta(hours=2))  # nothing is answered before it is asked
+        _item(past, carrier, (job, request, recipient, source, target, trip), outcome, why, at)
     routing = {
         "provider": "openai", "adapter_kind": "openai_responses", "base_url": None, "model": batch["model"],
         "prompt_version": prompt, "policy_version": "v1", "execution_mode": "batch", "supports_translation": True,
