@@ -1006,6 +1006,7 @@ CREATE TABLE public.rewrite_batches (
     provider_input_tokens bigint,
     provider_output_tokens bigint,
     usage_difference bigint,
+    provider_cached_tokens bigint,
     CONSTRAINT rewrite_batches_abandoned CHECK (((state = 'abandoned'::text) = (abandoned_at IS NOT NULL))),
     CONSTRAINT rewrite_batches_create_sent CHECK (((state <> ALL (ARRAY['create_sent'::text, 'submitted'::text, 'finished'::text, 'settled'::text])) OR (create_sent_at IS NOT NULL))),
     CONSTRAINT rewrite_batches_finished CHECK (((state <> ALL (ARRAY['finished'::text, 'settled'::text])) OR (finished_at IS NOT NULL))),

@@ -23,6 +23,13 @@ PAIRS = [("en", "es"), ("en", "en"), ("zh", "en"), ("th", "id"), ("es", "de")]
 MODELS = ["gpt-5.2", "gpt-5-mini", "homegrown-1"]  # the last one has no price
 PERMANENT = ["lexicon", "language", "refusal", "schema"]
 TRANSIENT = ["batch_expired", "rate_limited"]
+PAIR_THAT_NEVER_RAN = ("fr", "vi")
+NEVER_RAN = [
+    ("quota", "insufficient_quota"),
+    ("returned", "batch_refused"),
+    ("abandoned", "never_created"),
+    (None, None),
+]
 CODES = ["blame", "vulgarity", "new_fact", "sarcasm_warn", "hedge_warn"]
 Row = dict[str, Any]
 
@@ -56,6 +63,9 @@ def fill(connection: Connection, seed: int = 1, jobs: int = 120) -> None:
         _reserve(past, batch)
     for number in range(jobs // 10):
         _run_and_alert(past, number)
+    for outcome, why in NEVER_RAN:
+        unit = (past.uuid(), past.uuid(), past.uuid(), *PAIR_THAT_NEVER_RAN, 1)
+        _item(past, batches[0], unit, outcome, why, batches[0]["planned_at"] + timedelta(hours=1))
     write(connection, past)
 
 
@@ -106,7 +116,8 @@ def _job(past: Past, batches: list[Row]) -> None:
             outcome, why = "permanent", reason
         elif last and status == "batch_submitted":
             outcome, why = None, None
-        _item(past, carrier, (job, request, recipient, source, target, trip), outcome, why, ended)
+        at = max(ended, carrier["planned_at"] + timedelta(hours=2))  # nothing is answered before it is asked
+        _item(past, carrier, (job, request, recipient, source, target, trip), outcome, why, at)
     routing = {
         "provider": "openai", "adapter_kind": "openai_responses", "base_url": None, "model": batch["model"],
         "prompt_version": prompt, "policy_version": "v1", "execution_mode": "batch", "supports_translation": True,
@@ -154,7 +165,7 @@ def _item(
         violations=fired, lexicon_version=past.chance.choice([f"{target}-1", f"{target}-2"]) if judged else None,
         provider_status_code=200, created_at=batch["planned_at"], decided_at=at if outcome else None,
     )  # fmt: skip
-    if outcome is not None and why not in TRANSIENT:
+    if outcome in {"kept", "permanent", "transient"} and why not in TRANSIENT:
         _call(past, batch, unit, index, at)
 
 

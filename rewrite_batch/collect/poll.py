@@ -46,6 +46,7 @@ def record(
         "output_file_id": said and said.output_file_id,
         "error_file_id": said and said.error_file_id,
         "input_tokens": said and said.input_tokens,
+        "cached_tokens": said and said.cached_tokens,
         "output_tokens": said and said.output_tokens,
     }
     with connection.transaction():

@@ -1,12 +1,14 @@
 """Settle: a batch whose items are all decided is closed, once; then its files at the provider go.
 
-The reservation is settled with what the lines cost, and the lines' usage is compared with the provider's own sum. A
-file that cannot be deleted now is left for a later run.
+The reservation is settled with what the lines cost, and the lines' usage is compared with the provider's own sums,
+each kind by itself. A file that cannot be deleted now is left for a later run.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from decimal import Decimal
 from uuid import UUID
 
 from rewrite_batch.collect.batch import Alert, Held, Quota
@@ -23,6 +25,7 @@ from rewrite_batch.settings import Settings
 QUOTA_PAUSE_S = 3_600.0
 TOKEN_LIMIT_PAUSE_S = 900.0
 FILES_AT_ONCE = 100
+KINDS = ("input", "cached", "output")  # as collect/settle.sql returns them
 DELETERS = 4
 
 
@@ -37,15 +40,21 @@ def settle(connection: Connection, held: Held, *, run_id: UUID) -> bool:
         closed = connection.execute(query("collect/settle"), names).fetchone()
         if closed is None:
             raise LeaseLost(f"batch {held.batch_id} is another run's by now")
-        difference, differs, unpriced = closed
+        *differences, unpriced = closed
         alerts: list[Alert] = []
-        if differs:
-            sign = "lines_more" if difference > 0 else "lines_less"
-            alerts.append(Alert("usage_differs", (sign, f"tokens_{abs(difference)}")))
+        if any(differences):
+            alerts.append(Alert("usage_differs", tuple(_said(differences))))
         if unpriced:
             alerts.append(Alert("unpriced", (f"lines_{unpriced}",)))
         raise_alerts(connection, alerts, run_id=run_id, batch_id=held.batch_id)
     return True
+
+
+def _said(differences: Iterable[Decimal]) -> Iterator[str]:
+    """`cached_less_60`: the lines say sixty tokens less of this kind than the provider's sum."""
+    for kind, difference in zip(KINDS, differences, strict=True):
+        if difference:
+            yield f"{kind}_{'more' if difference > 0 else 'less'}_{abs(difference)}"
 
 
 def pause(connection: Connection, held: Held, quota: Quota) -> None:

@@ -37,6 +37,7 @@ class Standing:
     completed: int | None = None
     failed: int | None = None
     input_tokens: int | None = None
+    cached_tokens: int | None = None  # of the input
     output_tokens: int | None = None
     errors: tuple[BatchError, ...] = ()
 
@@ -130,6 +131,7 @@ def _standing(batch: "Batch") -> Standing:
         completed=_whole(getattr(counts, "completed", None)),
         failed=_whole(getattr(counts, "failed", None)),
         input_tokens=_whole(getattr(usage, "input_tokens", None)),
+        cached_tokens=_whole(getattr(getattr(usage, "input_tokens_details", None), "cached_tokens", None)),
         output_tokens=_whole(getattr(usage, "output_tokens", None)),
         errors=tuple(_error(each) for each in getattr(listed, "data", None) or ()),
     )

@@ -19,6 +19,8 @@ go by first, `match` narrows it to one provider_batch_id, file_id or metadata_ba
     regress_status   to "validating" or a later one that is earlier than the truth
     unknown_status   status "paused"                                  empty_file_ids: fields ["error_file_id"]
     count_mismatch   total, completed, failed; one too many unless said
+    usage_mismatch   input_tokens, cached_tokens, output_tokens: so many too many (or, below 0, too few) in the sum of a
+                     batch; fields [] are left out of it
 
 A fault of a line is chosen by custom_id, index (from 0) or share, and takes effect when results are written:
 http_status takes code 500, error_code and error_type; never_ran takes error_code; nul and lone_surrogate take
@@ -44,6 +46,7 @@ OPERATIONS = (
     "models.list",
     "models.retrieve",
 )
+_TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 _BATCH_READS = ("batches.retrieve", "batches.list", "batches.cancel")
 
 # kind → (its arguments, the operations it makes sense for; none named is all of them).
@@ -68,6 +71,7 @@ CALL_KINDS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
     "unknown_status": (frozenset({"status"}), _BATCH_READS),
     "empty_file_ids": (frozenset({"fields"}), _BATCH_READS),
     "count_mismatch": (frozenset({"total", "completed", "failed"}), _BATCH_READS),
+    "usage_mismatch": (frozenset({*_TOKENS, "fields"}), _BATCH_READS),
 }
 # What the line says, and how it is written: one of each may fall on the same line.
 LINE_CONTENT_KINDS = (
@@ -95,7 +99,9 @@ LINE_SHAPE_KINDS = (
 )
 _LINE_ARGUMENTS = frozenset({"custom_id", "index", "share", "code", "error_code", "error_type", "level"})
 _EVERY_FAULT = frozenset({"operation", "kind", "times", "skip", "match"})
-_NUMBERS = frozenset({"code", "seconds", "bytes", "fraction", "offset", "line", "hide", "total", "completed", "failed"})
+_NUMBERS = frozenset(
+    {"code", "seconds", "bytes", "fraction", "offset", "line", "hide", "total", "completed", "failed", *_TOKENS}
+)
 _EARLIER = ("validating", "in_progress", "finalizing")
 _MATCHES = frozenset({"provider_batch_id", "file_id", "metadata_batch_id"})
 

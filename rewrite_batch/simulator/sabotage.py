@@ -93,9 +93,23 @@ def _miscount(batch: Json, spec: Json) -> Json | None:
     return batch | {"request_counts": counts | wrong} if counts | wrong != counts else None
 
 
+def _misadd(batch: Json, spec: Json) -> Json | None:
+    """The sums move by what the spec says; a field that it names is not there at all, as on older batches."""
+    usage: Json | None = batch.get("usage")
+    if usage is None:
+        return None
+    details: Json = usage["input_tokens_details"]
+    wrong = usage | {name: usage[name] + spec.get(name, 0) for name in ("input_tokens", "output_tokens")}
+    wrong["input_tokens_details"] = {"cached_tokens": details["cached_tokens"] + spec.get("cached_tokens", 0)}
+    for name in spec.get("fields", []):
+        (wrong["input_tokens_details"] if name == "cached_tokens" else wrong).pop(name)
+    return batch | {"usage": wrong} if wrong != usage else None
+
+
 _SPOILERS: dict[str, Spoiler] = {
     "regress_status": _regress,
     "unknown_status": _unknown,
     "empty_file_ids": _empty_ids,
     "count_mismatch": _miscount,
+    "usage_mismatch": _misadd,
 }

@@ -8,6 +8,7 @@ SET
     output_file_id = coalesce(output_file_id, %(output_file_id)s),
     error_file_id = coalesce(error_file_id, %(error_file_id)s),
     provider_input_tokens = coalesce(%(input_tokens)s, provider_input_tokens),
+    provider_cached_tokens = coalesce(%(cached_tokens)s, provider_cached_tokens),
     provider_output_tokens = coalesce(%(output_tokens)s, provider_output_tokens),
     lease_expires_at = now() + make_interval(secs => %(lease_s)s),
     updated_at = now()

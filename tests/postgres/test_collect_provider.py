@@ -290,8 +290,47 @@ def test_usage_that_disagrees_with_the_lines_is_stored_and_an_alert(house: House
     house.simulator.arm({"operation": "line", "kind": "malformed_line", "index": 1})
     house.simulator.finish_all()
     house.collect()
-    assert house.value("SELECT usage_difference < 0 FROM rewrite_batches")
+    assert house.value("SELECT usage_difference > 0 FROM rewrite_batches")
     assert "usage_differs" in house.alerts()
+
+
+USAGES: list[tuple[dict[str, Any], int | None, list[str]]] = [
+    # what the provider's sums say beyond the lines, the difference that is stored, the codes of the alert
+    ({"input_tokens": 3}, 3, ["input_less_3"]),
+    ({"output_tokens": -2}, 2, ["output_more_2"]),
+    ({"cached_tokens": 1}, 1, ["cached_less_1"]),
+    ({"input_tokens": 7, "output_tokens": -7}, 14, ["input_less_7", "output_more_7"]),
+    (
+        {"input_tokens": -1, "cached_tokens": 5, "output_tokens": -4},
+        10,
+        ["input_more_1", "cached_less_5", "output_more_4"],
+    ),
+    ({"fields": ["cached_tokens"]}, 0, []),
+    ({"fields": ["cached_tokens", "input_tokens"], "output_tokens": 6}, 6, ["output_less_6"]),
+    ({"fields": ["input_tokens", "cached_tokens", "output_tokens"]}, None, []),
+]
+
+
+@pytest.mark.parametrize(("said", "difference", "codes"), USAGES)
+def test_each_kind_of_usage_is_compared_by_itself_and_nothing_cancels_out(
+    house: House, said: dict[str, Any], difference: int | None, codes: list[str]
+) -> None:
+    house.over(3)
+    fault = house.simulator.arm({"operation": "batches.retrieve", "kind": "usage_mismatch", "times": None, **said})
+    assert house.collect().completed == 3
+    assert house.simulator.fired(fault) >= 1
+    assert house.rows("SELECT state, usage_difference FROM rewrite_batches") == [("settled", difference)]
+    assert house.rows("SELECT kind::text, codes::text[] FROM rewrite_alerts") == (
+        [("usage_differs", codes)] if codes else []
+    )
+
+
+def test_sums_beyond_any_account_do_not_keep_a_batch_open(house: House) -> None:
+    house.over(1)
+    most = dict.fromkeys(("input_tokens", "cached_tokens", "output_tokens"), (1 << 62) - 100_000)
+    house.simulator.arm({"operation": "batches.retrieve", "kind": "usage_mismatch", "times": None, **most})
+    assert house.collect().exit_code == 0
+    assert house.rows("SELECT state, usage_difference FROM rewrite_batches") == [("settled", (1 << 63) - 1)]
 
 
 # Lines that do not fit ----------------------------------------------------------------------------------------------

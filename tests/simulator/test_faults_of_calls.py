@@ -255,6 +255,17 @@ def test_counts_that_disagree_with_the_lines(simulator: Simulator, client: OpenA
     assert (other.request_counts.total, other.request_counts.completed) == (6, 6)
 
 
+def test_usage_that_disagrees_with_the_lines(simulator: Simulator, client: OpenAI) -> None:
+    batch = completed(simulator, client, LINES)
+    assert batch.usage is not None
+    shown = spoil(simulator, client, batch, kind="usage_mismatch", input_tokens=3, cached_tokens=-1).usage
+    assert shown is not None
+    assert (shown.input_tokens, shown.output_tokens) == (batch.usage.input_tokens + 3, batch.usage.output_tokens)
+    assert shown.input_tokens_details.cached_tokens == batch.usage.input_tokens_details.cached_tokens - 1
+    without = spoil(simulator, client, batch, kind="usage_mismatch", fields=["output_tokens"]).usage
+    assert "output_tokens" not in (without.model_fields_set if without else {"output_tokens"})
+
+
 def test_a_match_names_the_batch_that_a_fault_is_for(simulator: Simulator, client: OpenAI) -> None:
     ours, other = create(client, LINES, batch_id="ours"), create(client, LINES, batch_id="other")
     fault = simulator.arm({"operation": "batches.retrieve", "kind": "status", "match": {"metadata_batch_id": "ours"}})

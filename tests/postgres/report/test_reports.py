@@ -12,10 +12,10 @@ from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
 
 from rewrite_batch import db
+from rewrite_batch.budget import read_budget
 from rewrite_batch.db import Connection
 from rewrite_batch.errors import ConfigurationError
 from rewrite_batch.export.run import export
-from rewrite_batch.export.tables import BY_NAME as TABLES
 from rewrite_batch.prices import Usage, price_book
 from rewrite_batch.report.ask import Answer, answer_question, answer_report
 from rewrite_batch.report.catalog import BY_NAME, REPORTS
@@ -24,8 +24,9 @@ from rewrite_batch.report.period import Period
 from rewrite_batch.report.source import Source, source
 from rewrite_batch.settings import Settings
 from tests.conftest import new_database
-from tests.ledger import BEGIN, DAYS, fill
+from tests.ledger import BEGIN, DAYS, Past, fill, write
 from tests.postgres.report.questions import QUESTIONS
+from tests.postgres.test_budget import call
 
 FIRST = BEGIN.date()
 EVERYTHING = Period(FIRST - timedelta(days=9), FIRST + timedelta(days=DAYS + 9))
@@ -113,10 +114,12 @@ def test_every_report_has_a_question_or_a_test_of_its_own() -> None:
     assert {report.name for report in REPORTS} - set(QUESTIONS) == {"cache", "spending"}
 
 
-def test_straight_from_postgres_gives_the_same_rows(world: World) -> None:
-    with source(world.settings, None, PERIODS[1], TABLES) as live:
-        for report in REPORTS:
-            assert answer_report(live.duck, report).rows == world.answer(report.name, PERIODS[1]).rows, report.name
+@pytest.mark.parametrize("period", PERIODS)
+def test_straight_from_postgres_gives_the_same_rows(world: World, period: Period) -> None:
+    """Each report with the tables that it says it reads, as the command does, and no others."""
+    for report in REPORTS:
+        with source(world.settings, None, period, report.tables) as live:
+            assert answer_report(live.duck, report).rows == world.answer(report.name, period).rows, report.name
 
 
 def test_the_cache_saved_what_the_same_calls_would_have_cost_without_it(world: World) -> None:
@@ -150,6 +153,28 @@ def test_spending_counts_as_submit_does(world: World) -> None:
     assert day == ("day", 0, open_usd[0], 50, 50 - open_usd[0])
     assert month[0] == "month"
     assert month[3:] == (None, None)
+
+
+def test_spending_of_today_and_this_month_is_the_budget_s_in_both_modes(
+    connection: Connection, database: SecretStr, tmp_path: Path
+) -> None:
+    now = datetime.now(UTC)
+    month = datetime.combine(now.date().replace(day=1), time(), UTC)
+    past = Past(1)
+    for at, usd in ((now, "1.000000000001"), (month, "0.25"), (month - timedelta(microseconds=1), "1000"), (now, None)):
+        call(past, at, usd)
+    write(connection, past)
+    fill(connection)
+    export(connection, tmp_path)
+    settings = Settings(database_url=database, daily_budget_usd=Decimal(5), monthly_budget_usd=Decimal(7))
+    expected = [
+        (each.span, each.spent_usd, each.in_flight_usd, each.cap_usd, each.left_usd)
+        for each in read_budget(connection, settings).spans
+    ]
+    assert expected[1][1] == Decimal("1.250000000001")
+    for directory in (tmp_path, None):
+        with source(settings, directory, EVERYTHING, BY_NAME["spending"].tables) as opened:
+            assert answer_report(opened.duck, BY_NAME["spending"]).rows == expected
 
 
 @pytest.mark.parametrize("name", ["cost-by-language-pair", "cost-by-model"])

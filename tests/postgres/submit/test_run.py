@@ -1,6 +1,7 @@
 """A whole submit, against the simulator: what goes out, what waits, what fails, and what it costs."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from rewrite_batch.submit.plan import plan
 from rewrite_batch.submit.render import render
 from rewrite_batch.submit.run import SubmitResult, submit
 from tests.items import enqueue_one, item_document
+from tests.ledger import Past, write
+from tests.postgres.test_budget import call
 
 KEY = "sk-submit"
 Run = Callable[..., SubmitResult]
@@ -153,6 +156,31 @@ def test_a_budget_that_holds_a_part_lets_that_part_go(connection: Connection, ru
     result = run(daily_budget_usd=str(one * 4))
     assert (result.submitted, result.waiting) == (3, {"budget": 2})
     assert states(connection) == {"batch_submitted": 4, "queued": 2}
+
+
+def test_a_cap_counts_what_its_day_or_month_spent_beside_what_is_in_flight(connection: Connection, run: Run) -> None:
+    queue(connection, 5)
+    one = Decimal(run(jobs_per_run="1").batches[0]["estimated_usd"])
+    now = datetime.now(UTC)
+    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    past = Past(1)
+    call(past, month, "3")
+    call(past, month - timedelta(microseconds=1), "1000")
+    write(connection, past)
+    result = run(monthly_budget_usd=str(3 + one * 2), daily_budget_usd="100")
+    assert (result.submitted, result.waiting) == (1, {"budget": 3})
+
+    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    past = Past(2)
+    call(past, day, "2")
+    write(connection, past)
+    spent = 5 if day == month else 2
+    result = run(daily_budget_usd=str(spent + one * 3), monthly_budget_usd="100")
+    assert (result.submitted, result.waiting) == (1, {"budget": 2})
+    assert states(connection) == {"batch_submitted": 3, "queued": 2}
+    connection.execute("SET session_replication_role = replica")  # rows of no batch, which nothing of ours writes
+    connection.execute("DELETE FROM provider_calls")
+    connection.execute("RESET session_replication_role")
 
 
 def test_a_dry_run_keeps_to_budget_and_pauses_as_the_run_does(
