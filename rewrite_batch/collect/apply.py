@@ -24,7 +24,7 @@ from rewrite_batch.evaluate.run import prepare
 from rewrite_batch.prices import PriceBook
 from rewrite_batch.queries import query
 
-STRETCH = 4 * MAX_CHUNK
+STRETCH = 3 * MAX_CHUNK
 
 
 @dataclass(frozen=True)

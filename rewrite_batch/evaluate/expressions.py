@@ -20,7 +20,9 @@ _TOKEN = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.|\(\?[a-z-]*[:)]?|[^\\\[()|?]+|.",
 _OPENING, _CLOSING = "(?:^| )", "(?: |$)"
 # In normalised text letters and digits are what is no space.
 _PLAINER = {r"\w": r"[^ \n]", r"\W": " ", r"\s": " ", r"\S": r"[^ \n]"}
-_LONGEST = 1 << 23  # bytes that one compiled expression may take
+_LONGEST = (
+    1 << 18
+)  # bytes that one compiled expression may take, with what it remembers of the texts; a pack has hundreds
 
 
 class NotAnExpression(ValueError):
