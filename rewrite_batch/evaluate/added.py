@@ -1,15 +1,19 @@
 """A complaint that the original does not make: `Also, your shoes are in the way.` Fired rules go out.
 
 Only a statement counts that begins with a word for "also", speaks of the reader, asks for nothing, and shares no word
-with an original in the same language: what cannot be compared is not judged.
+with an original in the same language: what cannot be compared is not judged. In English one that ends with "too" counts
+as well, whoever it speaks of (`The postman was bitten too`), when it has no subject of the original's in any language.
 """
+
+import re
 
 import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
+from rewrite_batch.evaluate.subjects import fields_in
 from rewrite_batch.evaluate.tables import fired
-from rewrite_batch.evaluate.text import Text, read, sentences_of
+from rewrite_batch.evaluate.text import Text, read, sentences_by_row, sentences_of
 
 ALSO = {
     "en": ("also", "and another thing", "on top of that", "on top of this", "plus", "besides", "in addition",
@@ -35,6 +39,19 @@ ALSO = {
 }  # fmt: skip
 ASKS = ("@softener", "@request", "@greeting", "@question", "@apology", "@self", "@boundary")
 UNSPACED = ("zh", "ja", "th")
+# What is said on top, up to its `too`.
+_ON_TOP = re.compile(
+    r"^(?:(?:and|plus|but|honestly|sadly|now|then) )?((?:the|your|our|some|an?|his|her|their|these|those|"
+    r"somebody|someone|mr|mrs|ms) [a-z0-9 ]*?[a-z]) (?:too|as well|either)"
+    r"(?:$| (?:so|and|but|which|because|since|now|again|by|when|after|last|yesterday|this|that)(?: |$))"
+)
+# Kind words, the sender's own share, and what asks.
+_NO_COMPLAINT = re.compile(
+    r" (?:i|me|mine|myself|we|us|you|would|could|can|might|may|should|please|maybe|perhaps|"
+    r"matters?|counts?|important|feelings?|comfort|needs?|loves?|likes?|enjoys?|good|great|lovely|nice|fine|"
+    r"welcome|happy|glad|kind|sweet|fun|same|fault|part|perfect|works?|helps?|helped|if|when|hope|idea|option|rest) "
+)
+_SHORTEST = 3  # letters of a word that two complaints may share
 
 
 def added_complaints(frame: pl.DataFrame, text: Text, marked: pl.DataFrame, source: Ints) -> pl.DataFrame:
@@ -58,7 +75,38 @@ def added_complaints(frame: pl.DataFrame, text: Text, marked: pl.DataFrame, sour
         not shares(sentence, original, str(text.language[row]))
         for sentence, original, row in zip(sentences.strings.gather(which).to_list(), originals, rows, strict=True)
     ]
-    return fired(pl.DataFrame({"row": rows[np.array(new, bool)]}), "new_fact", "added_complaint")
+    return pl.concat(
+        [
+            fired(pl.DataFrame({"row": rows[np.array(new, bool)]}), "new_fact", "added_complaint"),
+            _ending(frame, text, source),
+        ]
+    )
+
+
+def _ending(frame: pl.DataFrame, text: Text, source: Ints) -> pl.DataFrame:
+    likely = text.rows.str.contains(r" (?:too|as well|either) ").to_numpy() & (text.language == "en")
+    rows = np.flatnonzero(likely)
+    said = sentences_by_row(text, rows)
+    originals = read(frame["original_text"].gather(rows), source[rows]).rows.to_list()
+    new = [
+        any(on_top(sentence, original, str(source[row])) for sentence in said[row])
+        for row, original in zip(rows.tolist(), originals, strict=True)
+    ]
+    return fired(pl.DataFrame({"row": rows[np.array(new, bool)]}), "new_fact", "on_top")
+
+
+def on_top(sentence: str, original: str, source: str) -> bool:
+    """Whether an English sentence adds a complaint; both are normalised."""
+    found = _ON_TOP.search(sentence)
+    if not found or _NO_COMPLAINT.search(f" {found[1]} "):
+        return False
+    subjects = fields_in("en", f" {found[1]} ")
+    if subjects & fields_in(source, original):
+        return False
+    if source != "en":
+        return bool(subjects)
+    given = {word[:5] for word in original.split() if len(word) >= _SHORTEST}
+    return not any(word[:5] in given for word in found[1].split() if len(word) > _SHORTEST)
 
 
 def shares(sentence: str, original: str, language: str) -> bool:
