@@ -31,7 +31,7 @@ _ASKS = re.compile(
 # Where a part of a sentence begins that may tell of something else, and what makes it another complaint for certain.
 _PART = re.compile(
     r" (?=(?:plus|besides|along with|on top of|since|because|given that|due to|now that"
-    r"|as (?:i|it|my|we|our|they|there|he|she)|and (?:also|clean|stop|keep|\w+ed)"
+    r"|as (?:i|it|my|we|our|they|there|he|she)|and (?:also|now|then|even|clean|stop|keep|\w+ed)"
     r"|and (?:the|your|my|our|all|any|some|those|these|it|they|he|she|one|someone|somebody|there|this|that)) )"
 )
 _ON_TOP = re.compile(r" (?:also|as well|in addition|the same|plus|besides|along with|on top of) | (?:too|either) $")

@@ -28,6 +28,7 @@ _LOOKALIKES = str.maketrans(
 )
 _TO_CYRILLIC = str.maketrans("aeopcyxkmtbh3u6", "аеорсухкмтвнзиб")
 _DASHES = [ord(c) for c in "-_–—"]
+_TURNED = ord("¡")
 _SIGNS = np.zeros(chars.SIZE, bool)
 _SIGNS[[ord(c) for c in "*#%$@!|+€•·_"]] = True
 # Too common as plain words, or names; in disguise there is no doubt.
@@ -93,6 +94,7 @@ def _likely(text: Text) -> Ints:
     spot = np.zeros(at.size, bool)
     spot[1:] |= sign[1:] & any_letter[:-1] & np.r_[(any_letter | sign)[2:], False]  # f*ck, f**
     spot[:-1] |= sign[:-1] & any_letter[1:]  # $hit
+    spot[1:-1] |= (text.raw[1:-1] == _TURNED) & any_letter[:-2] & any_letter[2:]  # sh¡t
     dash = np.isin(text.raw, _DASHES)
     spot[2:] |= dash[2:] & dash[1:-1] & any_letter[:-2]  # f---
     spot |= _short_word(letter, (text.raw == 0x2D) | (text.raw == 0x2E))  # sh-t, sh.t
@@ -215,7 +217,7 @@ def _readings(token: str, language: str) -> list[str]:
     low = _low(token, language)
     readings: list[str] = []
     if (
-        re.search(r"[0-9@$!|€£+]", low)
+        re.search(r"[0-9@$!|€£+¡]", low)
         and sum(c.isalpha() for c in low) >= 2
         and not re.fullmatch(r"\d+[^\W\d]{1,2}", low)
     ):
@@ -268,7 +270,7 @@ _FOLDED, _FOLDED_KEPT = _Folding(signs=False), _Folding(signs=True)
 
 
 def _is_kept(character: str) -> bool:
-    return character.isalnum() or character in "@$!|€£+" or unicodedata.category(character)[0] == "M"
+    return character.isalnum() or character in "@$!|€£+¡" or unicodedata.category(character)[0] == "M"
 
 
 def _low_kept(token: str, language: str) -> str:
