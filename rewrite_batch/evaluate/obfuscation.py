@@ -192,6 +192,8 @@ def _told_by(token: str, words: Words, language: str) -> tuple[tuple[str, str], 
         found.append(("vulgarity", "disguised:one_letter"))
     if _DASHED.fullmatch(token.strip(".,?!…'’").lower()):
         found.append(("vulgarity", "disguised:dashed"))
+    if "-" in bare and (whole := _low(bare.replace("-", ""), language)) in words.entries:
+        found.append(words.entries[whole])  # sh-itty
     for part in bare.split("-"):
         if _DOTTED.fullmatch(part):
             found += _unmasked(part.replace(".", "*"), words, language)
