@@ -2,7 +2,8 @@
 
 Only a statement counts that begins with a word for "also", speaks of the reader, asks for nothing, and shares no word
 with an original in the same language: what cannot be compared is not judged. In English one that ends with "too" counts
-as well, whoever it speaks of (`The postman was bitten too`), when it has no subject of the original's in any language.
+as well, whoever it speaks of (`The postman was bitten too`), when it has no subject of the original's; if that is in
+another language, only one of a few words is surely about one thing.
 """
 
 import re
@@ -51,6 +52,7 @@ _NO_COMPLAINT = re.compile(
     r"matters?|counts?|important|feelings?|comfort|needs?|loves?|likes?|enjoys?|good|great|lovely|nice|fine|"
     r"welcome|happy|glad|kind|sweet|fun|same|fault|part|perfect|works?|helps?|helped|if|when|hope|idea|option|rest) "
 )
+_FEW_WORDS, _FEW_LETTERS = 6, 36
 _SHORTEST = 3  # letters of a word that two complaints may share
 
 
@@ -104,9 +106,15 @@ def on_top(sentence: str, original: str, source: str) -> bool:
     if subjects & fields_in(source, original):
         return False
     if source != "en":
-        return bool(subjects)
+        return bool(subjects) and one_matter(original)
     given = {word[:5] for word in original.split() if len(word) >= _SHORTEST}
     return not any(word[:5] in given for word in found[1].split() if len(word) > _SHORTEST)
+
+
+def one_matter(original: str) -> bool:
+    """Whether a normalised original is too short to name two: what cannot be compared word by word must be."""
+    words = original.split()
+    return len(words) <= _FEW_WORDS and sum(map(len, words)) <= _FEW_LETTERS
 
 
 def shares(sentence: str, original: str, language: str) -> bool:
