@@ -87,8 +87,8 @@ def added_complaints(frame: pl.DataFrame, text: Text, marked: pl.DataFrame, sour
 
 def _ending(frame: pl.DataFrame, text: Text, source: Ints) -> pl.DataFrame:
     likely = text.rows.str.contains(r" (?:too|as well|either) ").to_numpy() & (text.language == "en")
-    rows = np.flatnonzero(likely)
-    said = sentences_by_row(text, rows)
+    said = sentences_by_row(text, np.flatnonzero(likely))
+    rows = np.array([row for row, sentences in said.items() if any(map(_complains, sentences))], np.int64)
     originals = read(frame["original_text"].gather(rows), source[rows]).rows.to_list()
     new = [
         any(on_top(sentence, original, str(source[row])) for sentence in said[row])
@@ -99,16 +99,22 @@ def _ending(frame: pl.DataFrame, text: Text, source: Ints) -> pl.DataFrame:
 
 def on_top(sentence: str, original: str, source: str) -> bool:
     """Whether an English sentence adds a complaint; both are normalised."""
-    found = _ON_TOP.search(sentence)
-    if not found or _NO_COMPLAINT.search(f" {found[1]} "):
+    part = _complains(sentence)
+    if not part:
         return False
-    subjects = fields_in("en", f" {found[1]} ")
+    subjects = fields_in("en", f" {part} ")
     if subjects & fields_in(source, original):
         return False
     if source != "en":
         return bool(subjects) and one_matter(original)
     given = {word[:5] for word in original.split() if len(word) >= _SHORTEST}
-    return not any(word[:5] in given for word in found[1].split() if len(word) > _SHORTEST)
+    return not any(word[:5] in given for word in part.split() if len(word) > _SHORTEST)
+
+
+def _complains(sentence: str) -> str:
+    """What an English sentence says up to its `too`, if it is no kind word."""
+    found = _ON_TOP.search(sentence)
+    return found[1] if found and not _NO_COMPLAINT.search(f" {found[1]} ") else ""
 
 
 def one_matter(original: str) -> bool:
