@@ -36,7 +36,7 @@ def test_a_dash_after_a_single_letter_hides_nothing(text: str) -> None:
         ("your comfort matters too", " stop leaving lego in the living room ", "en", False),
         ("i am tired too", " stop leaving lego in the living room ", "en", False),
         ("the dog could come too", " stop leaving lego in the living room ", "en", False),
-        ("the tulips look sad too", " tu perro ladra mucho y pisa mis flores ", "es", False),
+        ("the tulips look sad too", " tu perro ladra mucho y las flores ", "es", False),
     ],
 )
 def test_a_complaint_that_ends_with_too_is_new(sentence: str, original: str, source: str, new: bool) -> None:
