@@ -1,15 +1,20 @@
 """A complaint that the original does not make: `Also, your shoes are in the way.` Fired rules go out.
 
 Only a statement counts that begins with a word for "also", speaks of the reader, asks for nothing, and shares no word
-with an original in the same language: what cannot be compared is not judged.
+with an original in the same language: what cannot be compared is not judged. In English one that ends with "too" counts
+as well, whoever it speaks of (`The postman was bitten too`), when it has no subject of the original's; if that is in
+another language, only one of a few words is surely about one thing.
 """
+
+import re
 
 import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
+from rewrite_batch.evaluate.subjects import fields_in
 from rewrite_batch.evaluate.tables import fired
-from rewrite_batch.evaluate.text import Text, read, sentences_of
+from rewrite_batch.evaluate.text import Text, read, sentences_by_row, sentences_of
 
 ALSO = {
     "en": ("also", "and another thing", "on top of that", "on top of this", "plus", "besides", "in addition",
@@ -35,6 +40,20 @@ ALSO = {
 }  # fmt: skip
 ASKS = ("@softener", "@request", "@greeting", "@question", "@apology", "@self", "@boundary")
 UNSPACED = ("zh", "ja", "th")
+# What is said on top, up to its `too`.
+_ON_TOP = re.compile(
+    r"^(?:(?:and|plus|but|honestly|sadly|now|then) )?((?:the|your|our|some|an?|his|her|their|these|those|"
+    r"somebody|someone|mr|mrs|ms) [a-z0-9 ]*?[a-z]) (?:too|as well|either)"
+    r"(?:$| (?:so|and|but|which|because|since|now|again|by|when|after|last|yesterday|this|that)(?: |$))"
+)
+# Kind words, the sender's own share, and what asks.
+_NO_COMPLAINT = re.compile(
+    r" (?:i|me|mine|myself|we|us|you|would|could|can|might|may|should|please|maybe|perhaps|"
+    r"matters?|counts?|important|feelings?|comfort|needs?|loves?|likes?|enjoys?|good|great|lovely|nice|fine|"
+    r"welcome|happy|glad|kind|sweet|fun|same|fault|part|perfect|works?|helps?|helped|if|when|hope|idea|option|rest) "
+)
+_FEW_WORDS, _FEW_LETTERS = 6, 36
+_SHORTEST = 3  # letters of a word that two complaints may share
 
 
 def added_complaints(frame: pl.DataFrame, text: Text, marked: pl.DataFrame, source: Ints) -> pl.DataFrame:
@@ -58,7 +77,50 @@ def added_complaints(frame: pl.DataFrame, text: Text, marked: pl.DataFrame, sour
         not shares(sentence, original, str(text.language[row]))
         for sentence, original, row in zip(sentences.strings.gather(which).to_list(), originals, rows, strict=True)
     ]
-    return fired(pl.DataFrame({"row": rows[np.array(new, bool)]}), "new_fact", "added_complaint")
+    return pl.concat(
+        [
+            fired(pl.DataFrame({"row": rows[np.array(new, bool)]}), "new_fact", "added_complaint"),
+            _ending(frame, text, source),
+        ]
+    )
+
+
+def _ending(frame: pl.DataFrame, text: Text, source: Ints) -> pl.DataFrame:
+    likely = text.rows.str.contains(r" (?:too|as well|either) ").to_numpy() & (text.language == "en")
+    said = sentences_by_row(text, np.flatnonzero(likely))
+    rows = np.array([row for row, sentences in said.items() if any(map(_complains, sentences))], np.int64)
+    originals = read(frame["original_text"].gather(rows), source[rows]).rows.to_list()
+    new = [
+        any(on_top(sentence, original, str(source[row])) for sentence in said[row])
+        for row, original in zip(rows.tolist(), originals, strict=True)
+    ]
+    return fired(pl.DataFrame({"row": rows[np.array(new, bool)]}), "new_fact", "on_top")
+
+
+def on_top(sentence: str, original: str, source: str) -> bool:
+    """Whether an English sentence adds a complaint; both are normalised."""
+    part = _complains(sentence)
+    if not part:
+        return False
+    subjects = fields_in("en", f" {part} ")
+    if subjects & fields_in(source, original):
+        return False
+    if source != "en":
+        return bool(subjects) and one_matter(original)
+    given = {word[:5] for word in original.split() if len(word) >= _SHORTEST}
+    return not any(word[:5] in given for word in part.split() if len(word) > _SHORTEST)
+
+
+def _complains(sentence: str) -> str:
+    """What an English sentence says up to its `too`, if it is no kind word."""
+    found = _ON_TOP.search(sentence)
+    return found[1] if found and not _NO_COMPLAINT.search(f" {found[1]} ") else ""
+
+
+def one_matter(original: str) -> bool:
+    """Whether a normalised original is too short to name two: what cannot be compared word by word must be."""
+    words = original.split()
+    return len(words) <= _FEW_WORDS and sum(map(len, words)) <= _FEW_LETTERS
 
 
 def shares(sentence: str, original: str, language: str) -> bool:

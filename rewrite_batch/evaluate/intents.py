@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
-from rewrite_batch.evaluate.pleasantries import matter_lost, only_kind_words
+from rewrite_batch.evaluate.pleasantries import LANGUAGE, matter_lost, only_kind_words, says_more
 from rewrite_batch.evaluate.tables import fired
-from rewrite_batch.evaluate.text import Text
+from rewrite_batch.evaluate.text import Text, sentences_by_row
 
 # What may stand for what: to ask is to request, to say what one needs is a boundary or a concern.
 _MARKERS = ("@request", "@boundary", "@concern", "@question", "@softener", "@demand")
@@ -20,7 +20,8 @@ ENOUGH = {
     "clarification": ("@question", "@concern", "@request"),
 }
 _HELP = ("help with", "help you with", "assist with")
-_TASK_WORDS = ("", "that", "this", "it", "your", "rewriting", "writing", "messages", "requests", "such", "creating")
+_TASK_WORDS = ("", "that", "this", "it", "rewriting", "writing", "messages", "requests", "such", "creating")
+_YOUR_TASK = ("message", "request", "text", "complaint", "note", "prompt", "question", "rewrite")
 LOST_WORDS = 3  # what is left of a text after its greetings, when nothing is left
 
 
@@ -40,6 +41,10 @@ def intents(marked: pl.DataFrame, text: Text, intent: pl.Series, *, packed: Ints
     empty = _only_greets(marked, text)
     refused = _refusals(marked, text)
     lost = empty & ~full & packed
+    # `Hey, the gate was open again` is one sentence, which greets and says something.
+    english = np.flatnonzero(lost & (text.language == LANGUAGE))
+    by_row = sentences_by_row(text, english)
+    lost[english[[says_more(by_row[row]) for row in english.tolist()]]] = False
     result = np.where(full | ~packed, "pass", "warn").astype(object)
     result[lost] = "fail"
     dropped = matter_lost(text) | only_kind_words(marked, text)
@@ -70,7 +75,8 @@ def refuses(phrase: str, rest: str) -> bool:
     """`phrase` is what the pack's rule found, `rest` what follows it in the normalised text."""
     if not phrase.endswith(_HELP):
         return True
-    return rest.strip(" ").split(" ")[0] in _TASK_WORDS
+    first, _, after = rest.strip(" ").partition(" ")
+    return first in _TASK_WORDS or (first == "your" and after.split(" ")[0] in _YOUR_TASK)
 
 
 def _only_greets(marked: pl.DataFrame, text: Text) -> Ints:

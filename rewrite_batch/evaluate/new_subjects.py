@@ -31,7 +31,7 @@ _ASKS = re.compile(
 # Where a part of a sentence begins that may tell of something else, and what makes it another complaint for certain.
 _PART = re.compile(
     r" (?=(?:plus|besides|along with|on top of|since|because|given that|due to|now that"
-    r"|as (?:i|it|my|we|our|they|there|he|she)|and (?:also|clean|stop|keep|\w+ed)"
+    r"|as (?:i|it|my|we|our|they|there|he|she)|and (?:also|now|then|even|clean|stop|keep|\w+ed)"
     r"|and (?:the|your|my|our|all|any|some|those|these|it|they|he|she|one|someone|somebody|there|this|that)) )"
 )
 _ON_TOP = re.compile(r" (?:also|as well|in addition|the same|plus|besides|along with|on top of) | (?:too|either) $")
@@ -44,11 +44,16 @@ _NEWS = frozenset({
 _LATE_NEWS = _NEWS | {"work", "morning", "nights", "half", "accident", "hadto"}
 # A sentence that opens nothing: three words, or a greeting of a few more.
 _GREETS = re.compile(r"^ (?:[^ ]+ ){0,3}$|^ (?:hi|hello|hey|dear|good|i hope|hope|thank|thanks) (?:[^ ]+ ){0,6}$")
+# What is asked for beforehand, and is not the matter yet: a word, a favour.
+_PREFACE = re.compile(
+    r" (?:talk|chat|speak|word|moment|minute|second|ask|asking|favou?r|help|something|idea|thing|check in|mention) "
+)
 # How a thing is, of which a part of a sentence may tell that names it `it`.
 _STATES = frozenset({"smell", "clean", "mold", "spoiled", "fur", "sleep", "leak"})
 _IT = re.compile(r" (?:it|they|them|that|this|those|these) ")
 _ROOT = 4
 _NAMED = pl.Schema({"row": pl.Int64(), "field": pl.String()})
+_SHORT = 5  # spaces of a padded sentence of four words
 _PLAIN = frozenset((WORDS / "plain.txt").read_text(encoding="utf-8").split("\n", 1)[1].split())
 
 
@@ -142,11 +147,18 @@ def stated(subject: str, sentences: list[tuple[str, bool]], known: Subjects, mat
         return True
     patterns = known.patterns[subject]
     plain = [(f" {sentence.strip(' ')} ", asks) for sentence, asks in sentences if sentence.strip(" ")]
-    opening = next((text for text, _ in plain if not _GREETS.search(text)), "")
+    opening = next((text for text, _ in plain if opens(text)), "")
     named = [(text, asks) for text, asks in plain if _names(patterns, masked(text, known))]
     if not named:
         return True  # it reaches over the end of a sentence
     return any(_told(subject, text, asks, text == opening, known, matter) for text, asks in named)
+
+
+def opens(sentence: str) -> bool:
+    """Whether a rewrite may open with it: a greeting opens nothing, unless it goes on to ask for something."""
+    if not _GREETS.search(sentence):
+        return True
+    return sentence.count(" ") > _SHORT and bool(_ASKS.search(sentence)) and not _PREFACE.search(sentence)
 
 
 def _told(subject: str, sentence: str, asks: bool, opens: bool, known: Subjects, matter: Matter) -> bool:

@@ -27,6 +27,8 @@ _LOOKALIKES = str.maketrans(
     "aeopcyxijsdhkmtbhzqwaabezhikmnoptyxabeiknoptuxvbgnabekmhopctxijs",
 )
 _TO_CYRILLIC = str.maketrans("aeopcyxkmtbh3u6", "аеорсухкмтвнзиб")
+_DASHES = [ord(c) for c in "-_–—"]
+_TURNED = ord("¡")
 _SIGNS = np.zeros(chars.SIZE, bool)
 _SIGNS[[ord(c) for c in "*#%$@!|+€•·_"]] = True
 # Too common as plain words, or names; in disguise there is no doubt.
@@ -59,6 +61,8 @@ _ENDINGS = frozenset({"s", "es", "ed", "er", "ers", "ing", "in", "n", "en", "e",
 _RUN = re.compile(r"(.)\1{2,}")
 # One letter and then only masks: f***, a** and b****ing say what they say.
 _ONE_LETTER = re.compile(r"[a-z](?:\*{2,}|\${2}|[*#@%$]{3,})[a-z]{0,4}")
+# The same with dashes: f---ing. I and a are words, after which a dash may stand.
+_DASHED = re.compile(r"[b-hj-z](?:(?:-{2,}|_{2,}|[–—]{2,})[a-z]{1,4}|-{3,}|_{3,}|[–—]{3,})")
 # A full stop inside a short word: sh.t. Between single letters it is an abbreviation.
 _DOTTED = re.compile(r"[A-Za-z]{2,3}\.[A-Za-z]{1,4}|[A-Za-z]\.[A-Za-z]{2,4}")
 # Names in triple parentheses are a code for Jews.
@@ -90,6 +94,9 @@ def _likely(text: Text) -> Ints:
     spot = np.zeros(at.size, bool)
     spot[1:] |= sign[1:] & any_letter[:-1] & np.r_[(any_letter | sign)[2:], False]  # f*ck, f**
     spot[:-1] |= sign[:-1] & any_letter[1:]  # $hit
+    spot[1:-1] |= (text.raw[1:-1] == _TURNED) & any_letter[:-2] & any_letter[2:]  # sh¡t
+    dash = np.isin(text.raw, _DASHES)
+    spot[2:] |= dash[2:] & dash[1:-1] & any_letter[:-2]  # f---
     spot |= _short_word(letter, (text.raw == 0x2D) | (text.raw == 0x2E))  # sh-t, sh.t
     opening = text.raw == 0x28
     spot[2:] |= opening[2:] & opening[1:-1] & opening[:-2]  # (((
@@ -183,8 +190,13 @@ def _told_by(token: str, words: Words, language: str) -> tuple[tuple[str, str], 
     found += _unmasked(token.strip(".,?…'’"), words, language)
     if any(_ONE_LETTER.fullmatch(part) for part in token.strip(".,?…'’").lower().split("-")):
         found.append(("vulgarity", "disguised:one_letter"))
-    if _DOTTED.fullmatch(bare):
-        found += _unmasked(bare.replace(".", "*"), words, language)
+    if _DASHED.fullmatch(token.strip(".,?!…'’").lower()):
+        found.append(("vulgarity", "disguised:dashed"))
+    if "-" in bare and (whole := _low(bare.replace("-", ""), language)) in words.entries:
+        found.append(words.entries[whole])  # sh-itty
+    for part in bare.split("-"):
+        if _DOTTED.fullmatch(part):
+            found += _unmasked(part.replace(".", "*"), words, language)
     return tuple(found)
 
 
@@ -207,7 +219,7 @@ def _readings(token: str, language: str) -> list[str]:
     low = _low(token, language)
     readings: list[str] = []
     if (
-        re.search(r"[0-9@$!|€£+]", low)
+        re.search(r"[0-9@$!|€£+¡]", low)
         and sum(c.isalpha() for c in low) >= 2
         and not re.fullmatch(r"\d+[^\W\d]{1,2}", low)
     ):
@@ -260,7 +272,7 @@ _FOLDED, _FOLDED_KEPT = _Folding(signs=False), _Folding(signs=True)
 
 
 def _is_kept(character: str) -> bool:
-    return character.isalnum() or character in "@$!|€£+" or unicodedata.category(character)[0] == "M"
+    return character.isalnum() or character in "@$!|€£+¡" or unicodedata.category(character)[0] == "M"
 
 
 def _low_kept(token: str, language: str) -> str:

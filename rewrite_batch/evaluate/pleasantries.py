@@ -60,6 +60,8 @@ _BUT = (
     r"before|until|outside|"
     r"appreciate|grateful|ask|asking|other than|apart from|long as|with|when|during) "
 )
+IN_ADVANCE = " in advance for "  # thanks that ask
+SAYS_MORE = 7  # spaces in a sentence that greets and is no pleasantry
 SMALL_TALK = 9  # words of a question that only asks how somebody is
 KIND_WORDS = ("@nice", "@greeting")
 # What keeps the matter wherever it stands outside of them.
@@ -82,6 +84,17 @@ def matter_lost(text: Text) -> Ints:
     for row in np.flatnonzero(nice).tolist():
         rows[row] |= not names_subject(LANGUAGE, text.rows[row])
     return rows
+
+
+def says_more(sentences: list[str]) -> bool:
+    """Whether a household subject or a sentence of some length stands beside the greetings of an English text."""
+    return names_subject(LANGUAGE, " ".join(["", *sentences, ""])) or any(
+        IN_ADVANCE in sentence or (sentence.count(" ") >= SAYS_MORE and not is_nice(sentence)) for sentence in sentences
+    )
+
+
+def is_nice(sentence: str) -> bool:
+    return bool(re.search(NICE, sentence)) and IN_ADVANCE not in sentence
 
 
 def only_kind_words(marked: pl.DataFrame, text: Text) -> Ints:
@@ -129,6 +142,7 @@ def _nothing_but_nice(text: Text, asks: Ints) -> Ints:
     """Rows of which every sentence is."""
     sentences = sentences_of(text)
     nice = sentences.strings.str.contains(NICE).to_numpy()
+    nice &= ~sentences.strings.str.contains(IN_ADVANCE, literal=True).to_numpy()
     short = (sentences.strings.str.count_matches(" ") < SMALL_TALK).to_numpy()
     other = ~nice | (asks[sentences.row] & ~short)
     holds = np.zeros(text.starts.size, bool)

@@ -118,6 +118,15 @@ def speaks_of(field: str, language: str, normal: str) -> bool:
     return any(pattern in normal for pattern in _patterns_of().get((language, field), ()))
 
 
+def fields_in(language: str, normal: str) -> frozenset[str]:
+    """What a normalised text speaks of."""
+    return frozenset(
+        field
+        for (known, field), patterns in _patterns_of().items()
+        if known == language and any(pattern in normal for pattern in patterns)
+    )
+
+
 def names_subject(target: str, normal: str) -> bool:
     """Whether a normalised rewrite has any phrase that is listed as a subject."""
     known = subjects()[target]

@@ -112,6 +112,16 @@ def sentences_of(text: Text) -> Sentences:
     return Sentences(strings.str.strip_chars_end(" "), first, text.row[first])
 
 
+def sentences_by_row(text: Text, rows: Ints) -> dict[int, list[str]]:
+    """Of these rows alone."""
+    found: dict[int, list[str]] = {row: [] for row in rows.tolist()}
+    if found:
+        sentences = sentences_of(text)
+        for place in np.flatnonzero(np.isin(sentences.row, rows)).tolist():
+            found[int(sentences.row[place])].append(sentences.strings[place])
+    return found
+
+
 def normalise(text: str, language: str) -> str:
     """One text, as its row would be normalised."""
     return read(pl.Series([text]), np.array([language])).rows[0]

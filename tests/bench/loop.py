@@ -194,6 +194,11 @@ def _new_address(row: dict[str, Any]) -> bool:
 
 def _added(row: dict[str, Any], text: Read, hits: list[Hit]) -> bool:
     target = row["target_locale"]
+    if target == "en":
+        given = read(row["original_text"], row["source_locale"]).norm
+        for _, sentence in sentences(text):
+            if added.on_top(sentence, given, row["source_locale"]):
+                return True
     if row["source_locale"] != target or target not in added.ALSO:
         return False
     ending = "" if target in added.UNSPACED else r"(?: |$)"
@@ -244,6 +249,8 @@ def _intent(row: dict[str, Any], text: Read, hits: list[Hit]) -> str:
         lost = sum(outside) <= LOST_WORDS * 3
     else:
         lost = sum(o and text.norm[i - 1] == " " for i, o in enumerate(outside)) <= LOST_WORDS
+    if row["target_locale"] == pleasantries.LANGUAGE:
+        lost = lost and not pleasantries.says_more([sentence for _, sentence in sentences(text)])
     return "fail" if lost and not full else "pass" if full else "warn"
 
 
@@ -271,6 +278,6 @@ def _matter_lost(text: Read) -> bool:
         return True
     for _, sentence in sentences(text):
         small = not text.asks or sentence.count(" ") < pleasantries.SMALL_TALK
-        if not re.search(pleasantries.NICE, sentence) or not small:
+        if not pleasantries.is_nice(sentence) or not small:
             return False
     return bool(text.norm.strip()) and not subjects.names_subject(pleasantries.LANGUAGE, text.norm)
