@@ -57,13 +57,13 @@ _PARTS = {
 }
 _ASKING = {
     "es": "por favor|podrías|podrias|podría|podríamos|podemos|puedes|puede|te pido|agradecería|gustaría|ojalá|prefiero",
-    "de": "bitte|könntest|könnten|könntet|kannst|würdest|würden|können wir|würde mich|wäre|lass uns|lasst uns|ich möchte",
-    "fr": "pourrais|pourriez|pourrait|peux tu|pouvez|s il|stp|svp|merci de|j aimerais|serait|serais|je préfère|voudrais",
+    "de": "bitte|könntest|könnten|könntet|kannst|würdest|würden|können wir|würde mich|wäre|lass uns|ich möchte",
+    "fr": "pourrais|pourriez|pourrait|peux tu|pouvez|s il|stp|svp|merci de|j aimerais|serait|serais|voudrais",
     "pt": "por favor|poderia|pode|podemos|podia|poderíamos|consegue|gostaria|queria|seria|agradeço|prefiro",
     "it": "per favore|potresti|potrebbe|puoi|potete|possiamo|potremmo|vorrei|sarebbe|preferirei|ti va|ti chiedo",
     "nl": "alsjeblieft|alstublieft|zou|zouden|kun|kunt|kan je|kunnen we|wil je|graag|liever",
     "pl": "proszę|prosze|czy|mógłbyś|mogłabyś|możesz|możemy|moglibyśmy|chciał\\w+|wolał\\w+|poproszę",
-    "tr": "lütfen|rica|misin|mısın|musun|müsün|misiniz|mısınız|miyiz|mıyız|isterim|tercih|sevinirim|\\w+rsan|\\w+rseniz",
+    "tr": "lütfen|rica|misin|mısın|musun|müsün|misiniz|mısınız|miyiz|isterim|tercih|sevinirim|\\w+rsan|\\w+rseniz",
     "ru": "пожалуйста|можешь|можете|можно|мог|могла|могли|не мог|давай|давайте|хотел|хотела|хочу|прошу|попросить|буду",
     "sv": "snälla|kan du|kan ni|kan vi|skulle|kunde|vill du|gärna|hellre|vore|är du snäll|tack om",
     "vi": "vui lòng|làm ơn|giúp|nhờ|được không|nhé|có thể|muốn|mong|xin",
