@@ -5,6 +5,9 @@ What a request asks for is no complaint: `Could the ashtray be emptied?` names w
 to put it. There a subject counts only when it comes on top (`also`, `as well`), or as a reason (`since`, `because`).
 Neither is what is said of the original's own matter: `The towels have makeup stains` tells of the towels. A part of a
 sentence that shares a word or a subject with the original may name a thing more, but no time, person or illness.
+
+English lists whole subjects; the other languages list what hardly ever stands in a kind rewrite unless the original
+has it: what others complain of, what was agreed, what broke, who is ill.
 """
 
 import itertools
