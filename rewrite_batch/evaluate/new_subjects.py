@@ -5,17 +5,22 @@ What a request asks for is no complaint: `Could the ashtray be emptied?` names w
 to put it. There a subject counts only when it comes on top (`also`, `as well`), or as a reason (`since`, `because`).
 Neither is what is said of the original's own matter: `The towels have makeup stains` tells of the towels. A part of a
 sentence that shares a word or a subject with the original may name a thing more, but no time, person or illness.
+
+English lists whole subjects; the other languages list what hardly ever stands in a kind rewrite unless the original
+has it: what others complain of, what was agreed, what broke, who is ill.
 """
 
 import itertools
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
-from rewrite_batch.evaluate.subjects import WORDS, Subjects, fields, fields_of, masked, subjects, table
+from rewrite_batch.evaluate.markers import common
+from rewrite_batch.evaluate.subjects import NEVER, UNSPACED, WORDS, Subjects, fields, fields_of, masked, subjects, table
 from rewrite_batch.evaluate.tables import FIRED, fired
 from rewrite_batch.evaluate.text import Text, read
 
@@ -24,6 +29,8 @@ TOPICS = {"noise": ("sound", "sleep"), "cleanliness": ("clean",), "guests": ("gu
 MONEY = r"[$€£¥₹₩₽฿₫]|\d ?(?:zł|kr)\b"
 # New even where they are only asked about: what was agreed, who else complains, whom one turns to, and until when.
 _ALWAYS = frozenset({"say", "others", "police", "landlord", "money", "yesterday", "today", "tomorrow", "move"})
+# A part of an original's matter is told with the day or the bill that it was about: elsewhere only what never is.
+_ALWAYS_ELSEWHERE = frozenset({"say", "others", "mates", "police", "landlord", "move"})
 _ASKS = re.compile(
     r" (?:please|would|let s|shall|how about|what if|if we|i d|(?:you|we|it|they|that|who|someone|anyone) could"
     r"|could (?:you|we|i|the|it|they|your|this|that|those|these|there|someone|anyone)|can (?:you|we|i)) "
@@ -33,6 +40,45 @@ _PART = re.compile(
     r" (?=(?:plus|besides|along with|on top of|since|because|given that|due to|now that"
     r"|as (?:i|it|my|we|our|they|there|he|she)|and (?:also|now|then|even|clean|stop|keep|\w+ed)"
     r"|and (?:the|your|my|our|all|any|some|those|these|it|they|he|she|one|someone|somebody|there|this|that)) )"
+)
+# The same in the other languages, by how they begin a reason or a further complaint, and how they ask for something.
+_PARTS = {
+    "es": "porque|ya que|pues|puesto que|dado que|debido|además|aparte|encima|y además|y también",
+    "de": "weil|da|denn|zumal|nachdem|außerdem|zudem|und außerdem|und auch",
+    "fr": "parce|car|puisque|vu que|comme|en plus|et en plus|d autant|et aussi",
+    "pt": "porque|pois|já que|uma vez que|visto que|além disso|e também|e ainda",
+    "it": "perché|poiché|dato che|visto che|siccome|inoltre|in più|e anche|e poi",
+    "nl": "omdat|want|aangezien|doordat|bovendien|en ook|trouwens",
+    "pl": "bo|ponieważ|gdyż|bowiem|poza tym|w dodatku|a także|a do tego",
+    "tr": "çünkü|zira|ayrıca|üstelik",
+    "ru": "потому|так как|поскольку|ведь|кроме того|к тому же|а еще|и еще|тем более",
+    "sv": "eftersom|för att|därför|då|dessutom|och dessutom|och även",
+    "vi": "vì|bởi|do|ngoài ra|hơn nữa|với lại|thêm nữa",
+    "id": "karena|soalnya|sebab|selain|lagipula|lagi pula|apalagi",
+    "ar": "لان|فان|كما|ايضا|علاوة|بالاضافة",
+    "hi": "क्योंकि|साथ ही|ऊपर से",
+}
+_ASKING = {
+    "es": "por favor|podrías|podrias|podría|podríamos|podemos|puedes|puede|te pido|agradecería|gustaría|ojalá|prefiero",
+    "de": "bitte|könntest|könnten|könntet|kannst|würdest|würden|können wir|würde mich|wäre|lass uns|ich möchte",
+    "fr": "pourrais|pourriez|pourrait|peux tu|pouvez|s il|stp|svp|merci de|j aimerais|serait|serais|voudrais",
+    "pt": "por favor|poderia|pode|podemos|podia|poderíamos|consegue|gostaria|queria|seria|agradeço|prefiro",
+    "it": "per favore|potresti|potrebbe|puoi|potete|possiamo|potremmo|vorrei|sarebbe|preferirei|ti va|ti chiedo",
+    "nl": "alsjeblieft|alstublieft|zou|zouden|kun|kunt|kan je|kunnen we|wil je|graag|liever",
+    "pl": "proszę|prosze|czy|mógłbyś|mogłabyś|możesz|możemy|moglibyśmy|chciał\\w+|wolał\\w+|poproszę",
+    "tr": "lütfen|rica|misin|mısın|musun|müsün|misiniz|mısınız|miyiz|isterim|tercih|sevinirim|\\w+rsan|\\w+rseniz",
+    "ru": "пожалуйста|можешь|можете|можно|мог|могла|могли|не мог|давай|давайте|хотел|хотела|хочу|прошу|попросить|буду",
+    "sv": "snälla|kan du|kan ni|kan vi|skulle|kunde|vill du|gärna|hellre|vore|är du snäll|tack om",
+    "vi": "vui lòng|làm ơn|giúp|nhờ|được không|nhé|có thể|muốn|mong|xin",
+    "id": "tolong|mohon|bisakah|bisa|boleh|bolehkah|mau|maukah|minta|yuk|ingin|mungkin",
+    "ko": "\\w+주세요|\\w+줄래\\w*|\\w+주시\\w*|주실\\w*|줄 수|\\w+까요|부탁\\w*|\\w+좋겠\\w*|\\w+감사\\w*|싶\\w+",
+    "ar": "من فضلك|ارجو|هل|لو سمحت|ممكن|يمكن\\w*|رجاء|اود|اتمني|ياليت|افضل|لو",
+    "hi": "कृपया|क्या|सकते|सकती|सकें|प्लीज|चाहता|चाहती|अच्छा होगा|लीजिए|दीजिए|दोगे|दोगी",
+}
+_PART_UNSPACED = re.compile(r" (?=[^ ]*(?:因为|而且|另外|还|也|また|それに|ので|อีกทั้ง|แล้วก็|เพราะ|พอดี))")
+_ASKING_UNSPACED = re.compile(
+    "请|可以|能不能|能否|麻烦|希望|想|帮|好吗|吗|吧|拜托|ください|もらえ|いただけ|いただき|ほしい|お願い|たい|くれ|かな"
+    "|ไหม|ช่วย|รบกวน|ขอ|อยาก|หน่อย|มั้ย|ได้"
 )
 _ON_TOP = re.compile(r" (?:also|as well|in addition|the same|plus|besides|along with|on top of) | (?:too|either) $")
 # Persons, illnesses and times are news even of a thing that the original speaks of; so is what is owed.
@@ -48,6 +94,7 @@ _GREETS = re.compile(r"^ (?:[^ ]+ ){0,3}$|^ (?:hi|hello|hey|dear|good|i hope|hop
 _PREFACE = re.compile(
     r" (?:talk|chat|speak|word|moment|minute|second|ask|asking|favou?r|help|something|idea|thing|check in|mention) "
 )
+_FEW_CHARACTERS = 12  # characters of a sentence that opens nothing, where words are written together
 # How a thing is, of which a part of a sentence may tell that names it `it`.
 _STATES = frozenset({"smell", "clean", "mold", "spoiled", "fur", "sleep", "leak"})
 _IT = re.compile(r" (?:it|they|them|that|this|those|these) ")
@@ -104,14 +151,20 @@ def _matters(
         subjects[row].add(field)
     normal = dict(zip(rows.to_list(), originals.to_list(), strict=True))
     return {
-        row: Matter(frozenset(named), roots(normal[row]) if source[row] == target else frozenset())
+        row: Matter(frozenset(named), roots(normal[row], target) if source[row] == target else frozenset())
         for row, named in subjects.items()
     }
 
 
-def roots(normal: str) -> frozenset[str]:
+def roots(normal: str, language: str) -> frozenset[str]:
     """How the telling words of a normalised text begin."""
-    return frozenset(_root(word) for word in normal.split() if len(word) >= _ROOT and word not in _PLAIN)
+    plain = _plain(language)
+    return frozenset(_root(word) for word in normal.split() if len(word) >= _ROOT and word not in plain)
+
+
+@lru_cache(maxsize=64)
+def _plain(language: str) -> frozenset[str]:
+    return _PLAIN if language == "en" or language not in common() else common()[language].words
 
 
 def _root(word: str) -> str:
@@ -120,7 +173,9 @@ def _root(word: str) -> str:
 
 def _phrases(texts: pl.Series, rows: Ints, known: Subjects) -> pl.DataFrame:
     """row, subject."""
-    masked = texts.str.replace_many(list(known.harmless), [" "] * len(known.harmless))
+    masked = texts
+    if known.harmless:
+        masked = texts.str.replace_many(list(known.harmless), [" "] * len(known.harmless))
     patterns = known.phrases["pattern"].implode()
     return (
         pl.DataFrame({"row": pl.Series(rows, dtype=pl.Int64()), "text": masked})
@@ -143,30 +198,34 @@ def _sentences(text: Text, row: int) -> list[tuple[str, bool]]:
 
 def stated(subject: str, sentences: list[tuple[str, bool]], known: Subjects, matter: Matter) -> bool:
     """Whether a subject of these normalised sentences is news, not the matter of a request or of the original."""
-    if subject in _ALWAYS:
+    if subject in (_ALWAYS if known.language == "en" else _ALWAYS_ELSEWHERE):
         return True
     patterns = known.patterns[subject]
     plain = [(f" {sentence.strip(' ')} ", asks) for sentence, asks in sentences if sentence.strip(" ")]
-    opening = next((text for text, _ in plain if opens(text)), "")
+    opening = next((text for text, _ in plain if opens(text, known.language)), "")
     named = [(text, asks) for text, asks in plain if _names(patterns, masked(text, known))]
     if not named:
         return True  # it reaches over the end of a sentence
     return any(_told(subject, text, asks, text == opening, known, matter) for text, asks in named)
 
 
-def opens(sentence: str) -> bool:
+def opens(sentence: str, language: str) -> bool:
     """Whether a rewrite may open with it: a greeting opens nothing, unless it goes on to ask for something."""
+    if language in UNSPACED:
+        return len(sentence) > _FEW_CHARACTERS
     if not _GREETS.search(sentence):
         return True
-    return sentence.count(" ") > _SHORT and bool(_ASKS.search(sentence)) and not _PREFACE.search(sentence)
+    asks = language == "en" and bool(_ASKS.search(sentence))
+    return asks and sentence.count(" ") > _SHORT and not _PREFACE.search(sentence)
 
 
 def _told(subject: str, sentence: str, asks: bool, opens: bool, known: Subjects, matter: Matter) -> bool:
     """Part by part: what a part does not say of the original's matter is told. The sentence with which a rewrite opens
     says that matter over again, up to where it goes on to something else."""
-    asked = asks or bool(_ASKS.search(sentence))
+    asked = asks or bool(_asks(known.language).search(sentence))
     patterns = known.patterns[subject]
-    parts = [(f" {part.strip(' ')} ", place > 0) for place, part in enumerate(_PART.split(sentence))]
+    split = _part(known.language).split(sentence)
+    parts = [(f" {part.strip(' ')} ", place > 0) for place, part in enumerate(split)]
     named = [(part, added) for part, added in parts if _names(patterns, masked(part, known))]
     for part, added in named or [(sentence, False)]:
         if _ON_TOP.search(part):
@@ -178,10 +237,24 @@ def _told(subject: str, sentence: str, asks: bool, opens: bool, known: Subjects,
     return False
 
 
+@lru_cache(maxsize=64)
+def _part(language: str) -> re.Pattern[str]:
+    if language in UNSPACED:
+        return _PART_UNSPACED
+    listed = _PARTS.get(language)
+    return _PART if language == "en" else re.compile(rf" (?=(?:{listed}) )" if listed else NEVER)
+
+
+@lru_cache(maxsize=64)
+def _asks(language: str) -> re.Pattern[str]:
+    listed = _ASKING.get(language)
+    return _ASKS if language == "en" else re.compile(rf" (?:{listed}) ") if listed else _ASKING_UNSPACED
+
+
 def _of_matter(subject: str, part: str, known: Subjects, matter: Matter) -> bool:
     if subject in _STATES and _IT.search(part):
         return True
-    if any(_root(word) in matter.roots for word in part.split() if len(word) >= _ROOT and word not in _PLAIN):
+    if matter.roots & roots(part, known.language):
         return True
     seen = masked(part, known)
     return any(_names(known.patterns[each], seen) for each in matter.subjects if each in known.patterns)

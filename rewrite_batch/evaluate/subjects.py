@@ -25,7 +25,10 @@ WORDS = Path(__file__).parent / "words"
 JOINED = frozenset({"de", "nl", "sv", "zh", "ja", "ko", "th", "ar"})
 # Often typed without accents.
 _BARE = frozenset({"es", "fr", "pt", "it", "pl", "tr"})
+# No spaces between words: there a phrase may stand anywhere.
+UNSPACED = frozenset({"zh", "ja", "th"})
 _HARMLESS = "-"
+NEVER = r"[^\s\S]"  # where nothing is harmless
 _EITHER = re.compile(r"\(([^()]*)\)")
 
 
@@ -33,6 +36,7 @@ _EITHER = re.compile(r"\(([^()]*)\)")
 class Subjects:
     """Of one target language."""
 
+    language: str
     phrases: pl.DataFrame  # pattern, subject
     harmless: tuple[str, ...]
     excuses: pl.DataFrame  # subject, field
@@ -59,11 +63,13 @@ def subjects() -> dict[str, Subjects]:
     normal = _normal([form for *_, form in forms], [language for language, *_ in forms])
     for (language, subject, form), core in zip(forms, normal, strict=True):
         # Padded as in normalised text, with a space behind but where `*` stands.
-        phrases.setdefault(language, {})[f" {core}{'' if form.endswith('*') else ' '}"] = subject
+        lead, end = ("", "") if language in UNSPACED else (" ", "" if form.endswith("*") else " ")
+        phrases.setdefault(language, {})[f"{lead}{core}{end}"] = subject
     for language, subject, _, fields in lines:
         excuses.setdefault(language, []).extend((subject, field) for field in fields.split())
     return {
         language: Subjects(
+            language,
             table({p: s for p, s in known.items() if s != _HARMLESS}.items(), "pattern", "subject"),
             tuple(pattern for pattern, subject in known.items() if subject == _HARMLESS),
             table(excuses[language], "subject", "field"),

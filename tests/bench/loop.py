@@ -163,7 +163,8 @@ def _new_subject(row: dict[str, Any], text: Read) -> bool:
     excused = {subject for subject, field in known.excuses.iter_rows() if field in given}
     plain = read(original, target).norm
     new = said - excused - _subjects(plain, known)
-    matter = new_subjects.Matter(frozenset(given), new_subjects.roots(plain) if source == target else frozenset())
+    roots = new_subjects.roots(plain, target) if source == target else frozenset[str]()
+    matter = new_subjects.Matter(frozenset(given), roots)
     told = [(sentence, text.sentence[start] in text.asks) for start, sentence in sentences(text)]
     return any(new_subjects.stated(subject, told, known, matter) for subject in new)
 

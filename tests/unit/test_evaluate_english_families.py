@@ -77,9 +77,9 @@ def test_a_surname_of_another_script_is_in_the_original_or_new(
 
 
 def test_a_greeting_that_goes_on_to_ask_opens_a_rewrite() -> None:
-    assert opens(" hello could the window be fixed ")
-    assert not opens(" hello could we have a word ")
-    assert not opens(" hi i hope you are well ")
+    assert opens(" hello could the window be fixed ", "en")
+    assert not opens(" hello could we have a word ", "en")
+    assert not opens(" hi i hope you are well ", "en")
 
 
 def test_scots_is_no_english() -> None:
