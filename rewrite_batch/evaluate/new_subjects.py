@@ -20,7 +20,19 @@ import polars as pl
 
 from rewrite_batch.evaluate.chars import Ints
 from rewrite_batch.evaluate.markers import common
-from rewrite_batch.evaluate.subjects import NEVER, UNSPACED, WORDS, Subjects, fields, fields_of, masked, subjects, table
+from rewrite_batch.evaluate.subjects import (
+    NEVER,
+    UNSPACED,
+    WORDS,
+    Subjects,
+    excuses,
+    fields,
+    fields_of,
+    masked,
+    named_in,
+    subjects,
+    table,
+)
 from rewrite_batch.evaluate.tables import FIRED, fired
 from rewrite_batch.evaluate.text import Text, read
 
@@ -100,36 +112,31 @@ _STATES = frozenset({"smell", "clean", "mold", "spoiled", "fur", "sleep", "leak"
 _IT = re.compile(r" (?:it|they|them|that|this|those|these) ")
 _ROOT = 4
 _NAMED = pl.Schema({"row": pl.Int64(), "field": pl.String()})
+_SAID = pl.Schema({"row": pl.Int64(), "subject": pl.String()})
 _SHORT = 5  # spaces of a padded sentence of four words
 _PLAIN = frozenset((WORDS / "plain.txt").read_text(encoding="utf-8").split("\n", 1)[1].split())
 
 
 def new_subjects(frame: pl.DataFrame, text: Text, source: Ints) -> pl.DataFrame:
     """`frame` has row, original_text and topics."""
-    parts = [_of_target(frame, text, source, language, known) for language, known in subjects().items()]
-    return pl.concat([FIRED.to_frame(), *parts])
-
-
-def _of_target(frame: pl.DataFrame, text: Text, source: Ints, target: str, known: Subjects) -> pl.DataFrame:
-    rows = np.flatnonzero((text.language == target) & np.isin(source, list(fields())))
-    said = _phrases(text.rows.gather(rows), rows, known)
+    rows = np.flatnonzero(np.isin(text.language, list(subjects())) & np.isin(source, list(fields())))
+    said = _phrases(text.rows.gather(rows), rows, text.language[rows])
     if said.is_empty():
         return FIRED.to_frame()
+    said = said.with_columns(pl.Series("target", text.language[said["row"].to_numpy()], dtype=pl.String()))
     rows = said["row"].unique(maintain_order=True).to_numpy()
     given = pl.concat([_from_topics(frame[rows]), _from_currency(frame[rows]), _fields(frame, rows, source[rows])])
-    left = _unexcused(said, given, known)
+    left = _unexcused(said, given)
     # People mix languages: what the original says in the target language counts as well.
     rows = left["row"].unique(maintain_order=True).to_numpy()
-    language = np.full(rows.size, target)
-    mixed = _fields(frame, rows, language)
-    left = _unexcused(left, mixed, known)
-    originals = read(frame["original_text"].gather(rows), language).rows
-    same = _phrases(originals, rows, known).select("row", "subject").unique()
-    left = left.join(same, on=["row", "subject"], how="anti")
-    matter = _matters(left, pl.concat([given, mixed]), pl.Series(rows), originals, source, target)
+    mixed = _fields(frame, rows, text.language[rows])
+    left = _unexcused(left, mixed)
+    originals = read(frame["original_text"].gather(rows), text.language[rows]).rows
+    left = left.join(_phrases(originals, rows, text.language[rows]), on=["row", "subject"], how="anti")
+    matter = _matters(left, pl.concat([given, mixed]), pl.Series(rows), originals, source)
     told = [
-        stated(subject, _sentences(text, row), known, matter[row])
-        for row, subject in left.select("row", "subject").iter_rows()
+        stated(subject, _sentences(text, row), subjects()[target], matter[row])
+        for row, subject, target in left.select("row", "subject", "target").iter_rows()
     ]
     left = left.filter(pl.Series(told, dtype=pl.Boolean()))
     return fired(left, "new_fact", pl.concat_str(pl.lit("subject:"), "subject"))
@@ -144,15 +151,16 @@ class Matter:
 
 
 def _matters(
-    left: pl.DataFrame, given: pl.DataFrame, rows: pl.Series, originals: pl.Series, source: Ints, target: str
+    left: pl.DataFrame, given: pl.DataFrame, rows: pl.Series, originals: pl.Series, source: Ints
 ) -> dict[int, Matter]:
-    subjects: dict[int, set[str]] = {row: set() for row in left["row"].to_list()}
+    target: dict[int, str] = dict(left.select("row", "target").iter_rows())
+    named: dict[int, set[str]] = {row: set() for row in target}
     for row, field in given.filter(pl.col("row").is_in(left["row"].unique())).iter_rows():
-        subjects[row].add(field)
+        named[row].add(field)
     normal = dict(zip(rows.to_list(), originals.to_list(), strict=True))
     return {
-        row: Matter(frozenset(named), roots(normal[row], target) if source[row] == target else frozenset())
-        for row, named in subjects.items()
+        row: Matter(frozenset(some), roots(normal[row], target[row]) if source[row] == target[row] else frozenset())
+        for row, some in named.items()
     }
 
 
@@ -171,21 +179,14 @@ def _root(word: str) -> str:
     return word[: max(_ROOT, len(word) - 3)][:5]
 
 
-def _phrases(texts: pl.Series, rows: Ints, known: Subjects) -> pl.DataFrame:
-    """row, subject."""
-    masked = texts
-    if known.harmless:
-        masked = texts.str.replace_many(list(known.harmless), [" "] * len(known.harmless))
-    patterns = known.phrases["pattern"].implode()
-    return (
-        pl.DataFrame({"row": pl.Series(rows, dtype=pl.Int64()), "text": masked})
-        .select("row", pl.col("text").str.extract_many(patterns, overlapping=True).alias("pattern"))
-        .explode("pattern", empty_as_null=True)
-        .drop_nulls("pattern")
-        .join(known.phrases, on="pattern")
-        .select("row", "subject")
-        .unique(maintain_order=True)
-    )
+def _phrases(texts: pl.Series, rows: Ints, language: Ints) -> pl.DataFrame:
+    """row, subject: what normalised texts name, each in its language."""
+    found = [_SAID.to_frame()]
+    for name in np.unique(language).tolist():
+        these = np.flatnonzero(language == name)
+        named = named_in(texts.gather(these), name)
+        found.append(named.select(_row(rows[these], named), "subject"))
+    return pl.concat(found)
 
 
 def _sentences(text: Text, row: int) -> list[tuple[str, bool]]:
@@ -271,8 +272,12 @@ def _fields(frame: pl.DataFrame, rows: Ints, language: Ints) -> pl.DataFrame:
     for name in np.unique(language).tolist():
         these = np.flatnonzero(language == name)
         named = fields_of(normal.gather(these), name)
-        found.append(named.select(pl.Series("row", rows[these], dtype=pl.Int64()).gather(named["place"]), "field"))
+        found.append(named.select(_row(rows[these], named), "field"))
     return pl.concat(found)
+
+
+def _row(rows: Ints, found: pl.DataFrame) -> pl.Series:
+    return pl.Series("row", rows[found["place"].to_numpy()], dtype=pl.Int64())
 
 
 def _from_topics(part: pl.DataFrame) -> pl.DataFrame:
@@ -286,6 +291,7 @@ def _from_currency(part: pl.DataFrame) -> pl.DataFrame:
     return part.filter(pl.col("original_text").str.contains(MONEY)).select("row", pl.lit("money").alias("field"))
 
 
-def _unexcused(said: pl.DataFrame, given: pl.DataFrame, known: Subjects) -> pl.DataFrame:
-    excused = given.join(known.excuses, on="field").select("row", "subject").unique()
+def _unexcused(said: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:
+    likely = said.join(excuses(), on=["target", "subject"])
+    excused = likely.join(given, on=["row", "field"], how="semi").select("row", "subject").unique()
     return said.join(excused, on=["row", "subject"], how="anti")

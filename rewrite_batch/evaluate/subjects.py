@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from ahocorasick_rs import AhoCorasick, MatchKind
 
+from rewrite_batch.evaluate.chars import Ints
 from rewrite_batch.evaluate.text import read
 from rewrite_batch.evaluate.walk import walk
 
@@ -44,6 +45,11 @@ class Subjects:
     @cached_property
     def mask(self) -> AhoCorasick:
         return AhoCorasick(self.harmless, matchkind=MatchKind.LeftmostFirst)
+
+    @cached_property
+    def finder(self) -> AhoCorasick:
+        """Of the phrases, by their places in the table."""
+        return AhoCorasick(self.phrases["pattern"].to_list())
 
     @cached_property
     def patterns(self) -> dict[str, tuple[str, ...]]:
@@ -94,10 +100,35 @@ def fields() -> dict[str, pl.DataFrame]:
     return {language: table(pairs, "pattern", "field") for language, pairs in listed.items()}
 
 
+@lru_cache(maxsize=1)
+def excuses() -> pl.DataFrame:
+    """target, subject, field."""
+    return pl.concat(
+        [
+            known.excuses.select(pl.lit(language).alias("target"), "subject", "field")
+            for language, known in subjects().items()
+        ]
+    ).unique(maintain_order=True)
+
+
+def named_in(texts: pl.Series, target: str) -> pl.DataFrame:
+    """place, subject: what normalised rewrites name, by their places in the series."""
+    known = subjects()[target]
+    seen = pl.Series([masked(text, known) for text in texts.to_list()], dtype=pl.String())
+    needle, place, *_ = walk(known.finder, seen, _lengths(seen))
+    found = pl.DataFrame({"place": place, "needle": needle}, schema={"place": pl.Int64(), "needle": pl.Int64()})
+    named = known.phrases["subject"].gather(found["needle"])
+    return found.select("place", named.alias("subject")).unique(maintain_order=True)
+
+
+def _lengths(texts: pl.Series) -> Ints:
+    return texts.str.len_chars().to_numpy().astype(np.int64)
+
+
 def fields_of(texts: pl.Series, language: str) -> pl.DataFrame:
     """place, field: what normalised texts speak of, by their places in the series."""
     finder, named = _finder(language)
-    needle, place, *_ = walk(finder, texts, texts.str.len_chars().to_numpy().astype(np.int64))
+    needle, place, *_ = walk(finder, texts, _lengths(texts))
     seen = pl.DataFrame({"place": place, "needle": needle}, schema={"place": pl.Int64(), "needle": pl.Int64()})
     return seen.unique().join(named, on="needle").select("place", "field")
 

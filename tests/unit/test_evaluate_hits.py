@@ -126,14 +126,21 @@ PIECES = st.sampled_from(
 )
 
 
+def leftmost(pattern: str, sentence: str) -> str | None:
+    """The words that begin first, and of those the first alternative's."""
+    found = [re.search(piece.replace(r"\w", "[^ ]"), sentence) for piece in alternatives(pattern)]
+    words = [(match.start() + (match[0][:1] == " " != match[0]), match[0].strip()) for match in found if match]
+    return min(words, key=lambda each: each[0])[1] if words else None
+
+
 @given(st.lists(st.lists(PIECES, min_size=1, max_size=4).map("|".join), min_size=1, max_size=4), st.lists(SENTENCES))
 def test_pieces_find_what_whole_expressions_find(patterns: list[str], sentences: list[str]) -> None:
     rules = pack(*patterns)
     wanted = [
-        (row, f"r{n}", match[0].strip())
+        (row, f"r{n}", words)
         for row, sentence in enumerate(sentences)
         for n, pattern in enumerate(patterns)
-        if (match := re.search(pattern.replace(r"\w", "[^ ]"), sentence))
+        if (words := leftmost(pattern, sentence)) is not None
     ]
     hits = found(rules, *sentences)
     assert sorted((row, rule, words.strip()) for row, rule, words in hits) == sorted(wanted)

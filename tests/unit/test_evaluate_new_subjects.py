@@ -252,3 +252,10 @@ def test_clocks_months_and_fortnights_are_told_in_many_ways(
     source: str, original: str, rewritten: str, new: bool
 ) -> None:
     assert ("new_fact" in verdict(original, rewritten, source)["violations"]) == new
+
+
+def test_no_phrase_and_no_field_is_empty() -> None:
+    """It would stand between any two rows that are looked through together."""
+    phrases = [(name, p) for name, known in subjects().items() for p in (*known.phrases["pattern"], *known.harmless)]
+    words = [(name, p) for name, table in fields().items() for p in table["pattern"]]
+    assert [each for each in phrases + words if not each[1].strip()] == []
