@@ -1,6 +1,6 @@
 -- Locks the units of the staged items and takes the contract's lock of each, and notes what each one is now. A unit that
--- somebody works on this moment, or that was erased since it was read, is passed over: its item stays undecided, and
--- comes again. Moves nothing.
+-- somebody works on this moment is passed over: its item stays undecided, and comes again. An item whose unit was erased
+-- is dropped whatever its line says, or its batch would stay open for ever. Moves nothing.
 INSERT INTO held_unit (batch_item_index, job_id, rewrite_request_id, recipient_user_id, becomes, reason)
 WITH candidate AS MATERIALIZED (
     SELECT
@@ -55,8 +55,7 @@ SELECT
 FROM result_stage AS s
 INNER JOIN rewrite_batch_items AS i ON i.batch_id = %(batch_id)s AND s.batch_item_index = i.batch_item_index
 WHERE
-    s.reason = 'unit_erased'
-    AND i.outcome IS NULL
+    i.outcome IS NULL
     AND i.batch_item_index >= %(first)s
     AND i.batch_item_index < %(first)s::int + %(count)s
     AND NOT EXISTS (SELECT FROM rewrite_jobs AS j WHERE j.job_id = i.job_id)

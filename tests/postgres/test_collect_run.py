@@ -11,7 +11,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from rewrite_batch.cancel import Criteria, cancel
-from rewrite_batch.collect import apply, poll, write
+from rewrite_batch.collect import apply, decide, poll, write
 from rewrite_batch.collect.backoff import Backoff
 from rewrite_batch.collect.batch import Held
 from rewrite_batch.collect.decide import STAGE_TYPES, StageRow
@@ -248,16 +248,67 @@ def test_a_canceled_unit_stays_canceled_and_what_it_cost_is_on_record(house: Hou
     house.check_bill()
 
 
-def test_an_erased_request_leaves_its_cost_and_nothing_else(house: House) -> None:
-    house.over(3)
-    job = house.job_of(2)
+def erase(house: House, index: int) -> None:
     house.connection.execute(
         """DELETE FROM rewrite_requests
         WHERE rewrite_request_id = (SELECT rewrite_request_id FROM rewrite_jobs WHERE job_id = %s)""",
-        [job],
+        [house.job_of(index)],
     )
+
+
+def test_an_erased_request_leaves_its_cost_and_nothing_else(house: House) -> None:
+    house.over(3)
+    erase(house, 2)
     result = house.collect()
     assert (result.completed, result.dropped, result.settled) == (2, Counter(unit_erased=1), 1)
+    house.check_bill()
+
+
+ERASED_LINES: list[dict[str, Any]] = [
+    {"kind": "http_status", "code": 400},
+    {"kind": "http_status", "code": 500},
+    {"kind": "refusal"},
+    {"kind": "missing"},
+    {"kind": "duplicate_different"},
+]
+
+
+def test_an_erased_request_is_dropped_whatever_its_line_says_and_its_batch_is_closed(house: House) -> None:
+    house.sent(len(ERASED_LINES) + 1)
+    for index, fault in enumerate(ERASED_LINES):
+        house.simulator.arm({"operation": "line", "index": index, **fault})
+    house.simulator.finish_all()
+    for index in range(len(ERASED_LINES)):
+        erase(house, index)
+    result = house.collect()
+    assert (result.completed, result.dropped) == (1, Counter(unit_erased=len(ERASED_LINES)))
+    assert (result.settled, result.exit_code) == (1, 0)
+    assert house.value("SELECT count(*) FROM token_reservations WHERE state = 'open'") == 0
+
+
+def test_units_of_a_batch_that_expired_may_all_be_erased(house: House) -> None:
+    provider_batch_id = house.sent(2)
+    house.simulator.end_batch(provider_batch_id, "expired", share=0.0)
+    erase(house, 0)
+    erase(house, 1)
+    assert (house.collect().settled, house.states()) == (1, {})
+
+
+def test_a_request_that_is_erased_while_its_answer_is_judged_is_dropped(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.over(2)
+    judge = decide.judge
+
+    def judge_while_erased(*given: Any) -> Any:
+        found = judge(*given)
+        erase(house, 1)
+        return found
+
+    monkeypatch.setattr(decide, "judge", judge_while_erased)
+    result = house.collect()
+    assert (result.completed, result.dropped, result.settled) == (1, Counter(unit_erased=1), 1)
+    assert house.value("SELECT count(*) FROM rewrite_outputs") == 1
     house.check_bill()
 
 
