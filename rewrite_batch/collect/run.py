@@ -27,7 +27,14 @@ from rewrite_batch.collect.poll import raise_alerts, record, take
 from rewrite_batch.collect.result import CollectResult, exit_code_of
 from rewrite_batch.collect.settle import delete_settled, pause, pause_for_items, settle
 from rewrite_batch.db import Connection, explain
-from rewrite_batch.errors import InvariantBroken, LeaseLost, ProviderUnavailable, RewriteBatchError, TryAgain
+from rewrite_batch.errors import (
+    ConfigurationError,
+    InvariantBroken,
+    LeaseLost,
+    ProviderUnavailable,
+    RewriteBatchError,
+    TryAgain,
+)
 from rewrite_batch.evaluate.packs import load_lexicon
 from rewrite_batch.log import get_log
 from rewrite_batch.prices import price_book
@@ -63,9 +70,9 @@ def collect(
     with run.on_record("collect"), Doors(settings) as doors:
         run.tidy_up_after_others()
         run.work(doors)
-        with run.timed("delete"):
-            gone, left = delete_settled(connection, doors, settings)
-        run.result.files_deleted, run.result.files_left = gone, left
+        run.delete(doors)
+        if run.refused is not None:
+            raise run.refused
     return run.result
 
 
@@ -94,6 +101,7 @@ class CollectRun:
         self.on_disk: list[download.ResultFile] = []
         self.ending = threading.Event()
         self.beaten_at = time.monotonic()
+        self.refused: ConfigurationError | None = None  # said at the end: it may be about one batch or address alone
         self.applier = Applier(
             connection,
             reader,
@@ -130,7 +138,10 @@ class CollectRun:
 
     def tidy_up_after_others(self) -> None:
         with self.timed("reconcile"):
-            self.result.reconciled = reconcile(self.connection, self.settings, self.run_id)
+            try:
+                self.result.reconciled = reconcile(self.connection, self.settings, self.run_id, stop=self.stop)
+            except ConfigurationError as error:
+                self.refused = error
             download.sweep(self.settings.spool_dir, self.settings.run_limits.claim_timeout_s, time.time())
 
     def work(self, doors: Doors) -> None:
@@ -144,6 +155,14 @@ class CollectRun:
                 self.start_fetching(doors)
         finally:
             self.leave_fetchers()
+
+    def delete(self, doors: Doors) -> None:
+        if self.stop():
+            return
+        with self.timed("delete"):
+            done = delete_settled(self.connection, doors, self.settings)
+        self.result.files_deleted, self.result.files_left = done.gone, done.left
+        self.refused = self.refused or done.refused
 
     def leave_fetchers(self) -> None:
         """A thread in the middle of a call ends at its next byte, or with the process: it only reads."""
@@ -204,7 +223,11 @@ class CollectRun:
         except OSError as error:  # the spool's disk is full, or gone
             get_log().error("spool_unusable", batch_id=str(held.batch_id), error_class=type(error).__name__)
             self.put_off(held, "spool_unusable")
-        except RewriteBatchError:  # a setting is wrong: it is so for every batch
+        except ConfigurationError as error:  # the key is refused: everywhere, or for this batch or address alone
+            get_log().error("key_refused", batch_id=str(held.batch_id))
+            self.refused = error
+            self.put_off(held, "key_refused")
+        except RewriteBatchError:
             raise
         except Exception as error:  # noqa: BLE001  our own defect, met by one batch: the others must not wait for its repair
             get_log().error("defect", batch_id=str(held.batch_id), exc_info=error)

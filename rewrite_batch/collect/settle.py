@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from rewrite_batch.collect.batch import Alert, Held, Quota
 from rewrite_batch.collect.doors import Doors
 from rewrite_batch.collect.poll import raise_alerts
 from rewrite_batch.db import Connection, mark_run
-from rewrite_batch.errors import LeaseLost, ProviderUnavailable
+from rewrite_batch.errors import ConfigurationError, LeaseLost, ProviderUnavailable
 from rewrite_batch.outcomes import BY_REASON
 from rewrite_batch.provider import batches as provider
 from rewrite_batch.provider.client import Client
@@ -73,24 +74,38 @@ def pause_for_items(connection: Connection, held: Held, became: Counter[tuple[st
         pause(connection, held, Quota(reason))
 
 
-def delete_settled(connection: Connection, doors: Doors, settings: Settings) -> tuple[int, int]:
-    """Files of settled batches, of this run and of earlier ones that could not. How many are gone, how many left."""
+@dataclass
+class Deleted:
+    gone: int = 0
+    left: int = 0
+    refused: ConfigurationError | None = None
+
+
+def delete_settled(connection: Connection, doors: Doors, settings: Settings) -> Deleted:
+    """Files of settled batches, of this run and of earlier ones that could not. Those that are left now come last next
+    time, so that a hundred that can never go keep no others there."""
     rows = connection.execute(query("collect/files_left"), {"limit": FILES_AT_ONCE}).fetchall()
-    deleted = left = 0
+    done = Deleted()
     with ThreadPoolExecutor(DELETERS) as pool:
         going: list[tuple[UUID, int, Future[bool]]] = []
         for batch_id, base_url, *named in rows:
+            ids = [file_id for file_id in named if file_id]
             client = doors.to(base_url)
-            if client is not None:
-                ids = [file_id for file_id in named if file_id]
+            if client is None:
+                done.left += len(ids)
+                connection.execute(query("reconcile/look_at_files"), {"batch_id": batch_id})
+            else:
                 going.append((batch_id, len(ids), pool.submit(delete_files, client, ids, base_s=settings.retry_base_s)))
         for batch_id, count, gone in going:
-            if gone.result():
-                connection.execute(query("reconcile/mark_files_deleted"), {"batch_id": batch_id})
-                deleted += count
-            else:
-                left += count
-    return deleted, left
+            try:
+                is_gone = gone.result()
+            except ConfigurationError as error:
+                is_gone, done.refused = False, error
+            step = "reconcile/mark_files_deleted" if is_gone else "reconcile/look_at_files"
+            connection.execute(query(step), {"batch_id": batch_id})
+            done.gone += count if is_gone else 0
+            done.left += 0 if is_gone else count
+    return done
 
 
 def delete_files(client: Client, file_ids: list[str], *, base_s: float) -> bool:

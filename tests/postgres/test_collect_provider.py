@@ -4,10 +4,13 @@ import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from openai import OpenAI
 
+from rewrite_batch.errors import ConfigurationError
+from rewrite_batch.submit.run import submit
 from tests.postgres.collect_house import House, house, provider
 
 __all__ = ["house", "provider"]
@@ -175,6 +178,41 @@ def test_one_bad_batch_never_stops_another(house: House) -> None:
     assert (result.completed, result.exit_code, result.polled) == (2, 75, 2)
     house.simulator.disarm()
     assert house.collect().completed == 2
+
+
+@pytest.mark.parametrize("code", [401, 403])
+def test_a_batch_for_which_the_key_is_refused_stops_no_other_and_the_run_ends_with_advice(
+    house: House, code: int
+) -> None:
+    bad = house.sent(2)
+    house.enqueue(2, target_locale="fr")
+    house.submit()
+    house.simulator.finish_all()
+    match = {"provider_batch_id": bad}
+    house.simulator.arm({"operation": "batches.retrieve", "kind": "status", "code": code, "times": None, "match": match})
+    with pytest.raises(ConfigurationError):
+        house.collect()
+    assert house.states() == {"batch_submitted": 2, "completed": 2}
+    assert house.rows("SELECT exit_code, counts -> 'put_off' FROM worker_runs WHERE command = 'collect'") == [
+        (2, {"key_refused": 1})
+    ]
+    house.simulator.disarm()
+    assert house.collect().completed == 2
+
+
+def test_a_key_that_is_refused_to_reconcile_does_not_keep_results_away(house: House) -> None:
+    house.over(2)
+    house.enqueue(1)
+    lost = house.simulator.arm({"operation": "batches.create", "kind": "reset_after"})
+    submit(house.connection, house.settings(), run_id=uuid4())
+    assert house.simulator.fired(lost)
+    house.simulator.arm({"operation": "batches.list", "kind": "status", "code": 403, "times": None})
+    with pytest.raises(ConfigurationError):
+        house.collect()
+    assert house.states() == {"completed": 2, "processing": 1}
+    house.simulator.disarm()
+    assert house.collect().reconciled.adopted == 1
+    assert house.tick().completed == 1
 
 
 # What happens to the files ------------------------------------------------------------------------------------------

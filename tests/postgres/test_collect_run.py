@@ -11,13 +11,14 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from rewrite_batch.cancel import Criteria, cancel
-from rewrite_batch.collect import apply, decide, poll, write
+from rewrite_batch.collect import apply, decide, poll, settle, write
 from rewrite_batch.collect.backoff import Backoff
 from rewrite_batch.collect.batch import Held
 from rewrite_batch.collect.decide import STAGE_TYPES, StageRow
 from rewrite_batch.collect.run import collect
 from rewrite_batch.errors import ConfigurationError, LeaseLost
 from rewrite_batch.outcomes import BY_REASON
+from rewrite_batch.submit.run import submit
 from tests.postgres.collect_house import House, house, provider
 
 __all__ = ["house", "provider"]
@@ -90,6 +91,39 @@ def test_files_that_cannot_be_deleted_now_are_deleted_by_a_later_run(house: Hous
     house.simulator.disarm()
     assert house.collect().files_deleted == 2
     assert house.files_at_provider() == []
+
+
+def test_files_that_can_never_be_deleted_keep_no_others_there(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settle, "FILES_AT_ONCE", 1)
+    house.over(1)
+    old = house.value("SELECT input_file_id FROM rewrite_batches")
+    house.simulator.arm(
+        {"operation": "files.delete", "kind": "status", "code": 500, "times": None, "match": {"file_id": old}}
+    )
+    assert house.collect().files_left == 2
+    house.over(1)
+    assert [house.collect().files_left for _ in range(2)] in ([0, 2], [2, 0])
+    assert len(house.files_at_provider()) == 2
+
+
+def test_files_at_an_address_that_no_setting_names_are_counted_as_left(house: House) -> None:
+    house.over(1)
+    fault = house.simulator.arm({"operation": "files.delete", "kind": "status", "code": 500, "times": None})
+    house.collect()
+    house.simulator.disarm(fault)
+    house.connection.execute("ALTER TABLE rewrite_batches DISABLE TRIGGER rewrite_batches_immutable")
+    house.connection.execute("UPDATE rewrite_batches SET base_url = 'https://elsewhere.example/v1'")
+    result = house.collect()
+    assert (result.files_deleted, result.files_left) == (0, 2)
+
+
+def test_a_key_that_may_not_delete_ends_the_run_with_advice_and_everything_applied(house: House) -> None:
+    house.over(2)
+    house.simulator.arm({"operation": "files.delete", "kind": "status", "code": 403, "times": None})
+    with pytest.raises(ConfigurationError):
+        house.collect()
+    assert house.states() == {"completed": 2}
+    assert house.rows("SELECT exit_code, counts -> 'files_left' FROM worker_runs WHERE command = 'collect'") == [(2, 2)]
 
 
 CONTENT: list[tuple[dict[str, Any], str, bool]] = [
@@ -481,6 +515,18 @@ def test_a_key_that_is_not_set_is_said_before_anything_is_leased(house: House) -
     with pytest.raises(ConfigurationError):
         collect(house.connection, house.connection, settings, run_id=house.batch_id())
     assert house.value("SELECT count(*) FROM worker_runs WHERE command = 'collect'") == 0
+
+
+def test_a_run_that_is_told_to_stop_at_once_asks_nobody(house: House) -> None:
+    house.over(1)
+    house.enqueue(1)
+    house.simulator.arm({"operation": "batches.create", "kind": "reset_after"})
+    submit(house.connection, house.settings(), run_id=uuid4())
+    assert house.value("SELECT count(*) FROM rewrite_batches WHERE state = 'create_sent'") == 1
+    calls = len(house.simulator.calls())
+    with house.connected() as reader:
+        result = collect(house.connection, reader, house.settings(), run_id=uuid4(), stop=lambda: True)
+    assert (result.polled, result.stopped, len(house.simulator.calls())) == (0, True, calls)
 
 
 def test_the_key_goes_to_no_address_that_only_a_row_names(house: House) -> None:
