@@ -28,6 +28,7 @@ class Held:
     submitted_at: datetime
     since_submitted_s: float
     since_finished_s: float | None
+    since_overdue_s: float | None  # since it was cancelled for being overdue, with an alert
 
 
 @dataclass(frozen=True)

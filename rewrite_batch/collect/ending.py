@@ -14,7 +14,8 @@ CODES_KEPT = 20
 def read_ending(held: Held, said: Standing | None, grace_s: float) -> Ending | Waits:
     """`said` is None when the provider does not have the batch."""
     overdue = held.since_submitted_s > WINDOW_S + grace_s
-    given_up = held.since_submitted_s > WINDOW_S + 2 * grace_s
+    # Only what was cancelled first: if nobody collected for hours, it may well be running.
+    given_up = overdue and held.since_overdue_s is not None and held.since_overdue_s > grace_s
     if said is None:
         return _vanished(held, given_up=overdue)
     if said.status in ENDED:
@@ -28,6 +29,13 @@ def read_ending(held: Held, said: Standing | None, grace_s: float) -> Ending | W
     if said.status not in RANK:
         return Waits("unknown_status", cancel=overdue, alerts=(*alerts, Alert("unknown_status", (said.status,))))
     return Waits(said.status, cancel=overdue and said.status != "cancelling", alerts=alerts)
+
+
+def late(held: Held, grace_s: float) -> bool:
+    """Whether a person must hear that this batch, or its results, cannot be read."""
+    if held.since_finished_s is not None:
+        return held.since_finished_s > grace_s
+    return held.since_submitted_s > WINDOW_S + grace_s
 
 
 def _vanished(held: Held, *, given_up: bool) -> Ending | Waits:

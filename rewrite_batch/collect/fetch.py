@@ -1,6 +1,7 @@
 """Fetch: a batch under our lease comes in; what the provider has of it goes out: that it waits, or its whole files.
 
-Everything here is HTTP and disk, for a thread of its own; the database is not touched. Nothing at the provider changes.
+Everything here is HTTP and disk, for a thread of its own; the database is not touched. Nothing at the provider changes,
+but that a batch which is overdue is cancelled.
 """
 
 import threading
@@ -13,6 +14,7 @@ from rewrite_batch.collect.download import ResultFile, download
 from rewrite_batch.collect.ending import read_ending
 from rewrite_batch.collect.match import Matched, match
 from rewrite_batch.errors import ProviderUnavailable
+from rewrite_batch.log import get_log
 from rewrite_batch.provider import batches
 from rewrite_batch.provider import results as provider
 from rewrite_batch.provider.client import Client
@@ -56,10 +58,17 @@ class Fetcher:
         ending = read_ending(held, said, self.grace_s)
         if isinstance(ending, Waits):
             if ending.cancel:
-                batches.cancel(self.client, held.provider_batch_id, base_s=self.settings.retry_base_s)
+                self._cancel(held)
             return Waiting(ending, said)
         self.on_over(held)
         return self._results(held, ending, said)
+
+    def _cancel(self, held: Held) -> None:
+        """Each poll asks again; that it cannot be asked now is no reason to tell nobody."""
+        try:
+            batches.cancel(self.client, held.provider_batch_id, base_s=self.settings.retry_base_s)
+        except ProviderUnavailable as error:
+            get_log().warning("not_cancelled", batch_id=str(held.batch_id), error_class=type(error).__name__)
 
     def _results(self, held: Held, ending: Ending, said: Standing | None) -> Fetched | Waiting:
         """What looks odd is downloaded again: only if the provider sends the same bytes twice are they its answer."""

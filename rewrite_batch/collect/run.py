@@ -22,6 +22,7 @@ from rewrite_batch.collect.apply import Applier
 from rewrite_batch.collect.backoff import Backoff
 from rewrite_batch.collect.batch import Alert, Held
 from rewrite_batch.collect.doors import Doors
+from rewrite_batch.collect.ending import late
 from rewrite_batch.collect.fetch import Fetched, Fetcher, Waiting, in_a_thread
 from rewrite_batch.collect.poll import raise_alerts, record, take
 from rewrite_batch.collect.result import CollectResult, exit_code_of
@@ -211,8 +212,8 @@ class CollectRun:
                 self.apply(held, found)
         except ProviderUnavailable as error:
             get_log().warning("collect_put_off", batch_id=str(held.batch_id), error_class=type(error).__name__)
-            late = (held.since_finished_s or 0.0) > self.settings.collect_grace_s
-            self.put_off(held, "provider_unavailable", [Alert("results_unavailable")] if late else [])
+            is_late = late(held, self.settings.collect_grace_s)
+            self.put_off(held, "provider_unavailable", [Alert("results_unavailable")] if is_late else [])
         except LeaseLost:
             get_log().warning("lease_lost", batch_id=str(held.batch_id))
             self.result.put_off["lease_lost"] += 1

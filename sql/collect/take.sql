@@ -22,4 +22,13 @@ RETURNING
     batch_id, state, model, provider, base_url, provider_batch_id, provider_status, item_count, input_file_id, output_file_id,
     error_file_id, submitted_at,
     extract(EPOCH FROM now() - submitted_at)::float8 AS since_submitted_s,
-    extract(EPOCH FROM now() - finished_at)::float8 AS since_finished_s
+    extract(EPOCH FROM now() - finished_at)::float8 AS since_finished_s,
+    CASE
+        WHEN submitted_at < now() - interval '1 day'
+            THEN
+                (
+                    SELECT extract(EPOCH FROM now() - min(a.created_at))::float8
+                    FROM rewrite_alerts AS a
+                    WHERE a.batch_id = rewrite_batches.batch_id AND a.kind = 'batch_overdue'
+                )
+    END AS since_overdue_s

@@ -159,11 +159,45 @@ def test_an_overdue_batch_is_cancelled_and_its_partial_results_are_collected(hou
     house.check_bill()
 
 
-def test_a_batch_that_never_ends_is_given_up_after_twice_the_grace(house: House) -> None:
+@pytest.mark.parametrize("hours", [25.5, 100.0])
+def test_a_batch_that_never_ends_is_cancelled_and_given_up_a_grace_later_whenever_it_was_looked_at(
+    house: House, hours: float
+) -> None:
     house.sent(2)
-    age(house, "submitted_at", 26.5)
+    house.simulator.advance(10)
+    never = {"operation": "batches.retrieve", "kind": "regress_status", "to": "in_progress", "times": None}
+    house.simulator.arm(never)
+    age(house, "submitted_at", hours)
+    assert house.collect().waiting == Counter(in_progress=1)
+    assert len(house.simulator.calls("batches.cancel")) == 1
+    age(house, "submitted_at", hours + 0.9)
+    house.connection.execute("UPDATE rewrite_alerts SET acknowledged_at = now(), acknowledged_by = 'somebody'")
+    house.connection.execute("UPDATE rewrite_alerts SET created_at = now() - interval '54 minutes'")
+    assert house.collect().waiting == Counter(in_progress=1)
+    assert len(house.simulator.calls("batches.cancel")) == 2
+    age(house, "submitted_at", hours + 1.1)
+    house.connection.execute("UPDATE rewrite_alerts SET created_at = now() - interval '66 minutes'")
     assert house.collect().retried == Counter(batch_overdue=2)
     assert house.value("SELECT state FROM rewrite_batches") == "settled"
+
+
+def test_an_overdue_batch_that_cannot_be_cancelled_is_told_of_and_given_up_all_the_same(house: House) -> None:
+    house.sent(2)
+    house.simulator.arm({"operation": "batches.cancel", "kind": "status", "code": 500, "times": None})
+    age(house, "submitted_at", 25.5)
+    assert house.collect().exit_code == 0
+    assert house.alerts() == ["batch_overdue"]
+    house.connection.execute("UPDATE rewrite_alerts SET created_at = now() - interval '66 minutes'")
+    assert house.collect().retried == Counter(batch_overdue=2)
+
+
+def test_a_batch_that_cannot_be_read_for_longer_than_it_can_run_is_an_alert_and_its_units_stay(house: House) -> None:
+    house.sent(2)
+    house.simulator.arm({"operation": "batches.retrieve", "kind": "status", "code": 500, "times": None})
+    assert (house.collect().exit_code, house.alerts()) == (75, [])
+    age(house, "submitted_at", 25.5)
+    assert (house.collect().exit_code, house.alerts()) == (75, ["results_unavailable"])
+    assert house.states() == {"batch_submitted": 2}
 
 
 def test_one_bad_batch_never_stops_another(house: House) -> None:
@@ -189,7 +223,9 @@ def test_a_batch_for_which_the_key_is_refused_stops_no_other_and_the_run_ends_wi
     house.submit()
     house.simulator.finish_all()
     match = {"provider_batch_id": bad}
-    house.simulator.arm({"operation": "batches.retrieve", "kind": "status", "code": code, "times": None, "match": match})
+    house.simulator.arm(
+        {"operation": "batches.retrieve", "kind": "status", "code": code, "times": None, "match": match}
+    )
     with pytest.raises(ConfigurationError):
         house.collect()
     assert house.states() == {"batch_submitted": 2, "completed": 2}

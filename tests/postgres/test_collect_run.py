@@ -456,7 +456,21 @@ def test_a_decided_item_is_not_decided_again_whatever_is_staged_for_it(house: Ho
         [token],
     )
     held = Held(
-        batch, "finished", "gpt-5.2", "openai", None, "b", "completed", 2, "f", None, None, datetime.now(UTC), 1.0, 1.0
+        batch,
+        "finished",
+        "gpt-5.2",
+        "openai",
+        None,
+        "b",
+        "completed",
+        2,
+        "f",
+        None,
+        None,
+        datetime.now(UTC),
+        1.0,
+        1.0,
+        None,
     )
     done = write.write(house.connection, held, 0, [_kept(0), _kept(1)], run_id=token, lease_s=60)
     assert (done.became, done.busy) == (Counter(), 2)

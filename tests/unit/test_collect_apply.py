@@ -32,7 +32,9 @@ def applier() -> Applier:
 
 def held(items: int) -> Held:
     now = datetime(2026, 11, 18, tzinfo=UTC)
-    return Held(uuid4(), "finished", "m", "openai", None, "batch_1", None, items, "in", "out", None, now, 0.0, 0.0)
+    return Held(
+        uuid4(), "finished", "m", "openai", None, "batch_1", None, items, "in", "out", None, now, 0.0, 0.0, None
+    )
 
 
 @given(st.integers(1, 200_000))

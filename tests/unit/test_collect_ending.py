@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from rewrite_batch.collect.batch import WINDOW_S, Absent, Ending, Held, Quota, Waits
-from rewrite_batch.collect.ending import read_ending
+from rewrite_batch.collect.ending import late, read_ending
 from rewrite_batch.outcomes import BY_REASON
 from rewrite_batch.provider.limits import stated_token_limit
 from rewrite_batch.provider.results import BatchError, Standing
@@ -31,6 +31,7 @@ def held(**changes: Any) -> Held:
         "submitted_at": datetime(2026, 11, 1, tzinfo=UTC),
         "since_submitted_s": 60.0,
         "since_finished_s": None,
+        "since_overdue_s": None,
     }
     return Held(**{**usual, **changes})
 
@@ -103,18 +104,34 @@ def test_a_batch_that_vanished_may_be_in_another_account_so_its_units_wait() -> 
     found = waits(read_ending(held(), None, GRACE))
     assert found.put_off
     assert found.alerts[0].kind == "batch_vanished"
-    late = held(since_submitted_s=WINDOW_S + GRACE + 1)
-    assert over(read_ending(late, None, GRACE)).absent == Absent("batch_vanished")
+    long_ago = held(since_submitted_s=WINDOW_S + GRACE + 1)
+    assert over(read_ending(long_ago, None, GRACE)).absent == Absent("batch_vanished")
 
 
 def test_an_overdue_batch_is_cancelled_first_and_given_up_later() -> None:
-    late = waits(read_ending(held(since_submitted_s=WINDOW_S + GRACE + 1), said("in_progress"), GRACE))
-    assert late.cancel
-    assert late.alerts[0].kind == "batch_overdue"
+    overdue = waits(read_ending(held(since_submitted_s=WINDOW_S + GRACE + 1), said("in_progress"), GRACE))
+    assert overdue.cancel
+    assert overdue.alerts[0].kind == "batch_overdue"
     asked = waits(read_ending(held(since_submitted_s=WINDOW_S + GRACE + 1), said("cancelling"), GRACE))
     assert not asked.cancel
-    later = over(read_ending(held(since_submitted_s=WINDOW_S + 2 * GRACE + 1), said("in_progress"), GRACE))
-    assert later.absent == Absent("batch_overdue")
+    for status in ("in_progress", "cancelling", "paused"):
+        asked_long_ago = held(since_submitted_s=WINDOW_S + 2 * GRACE + 2, since_overdue_s=GRACE + 1)
+        assert over(read_ending(asked_long_ago, said(status), GRACE)).absent == Absent("batch_overdue")
+
+
+@pytest.mark.parametrize("since_overdue_s", [None, GRACE - 1])
+def test_a_batch_that_nobody_looked_at_for_days_is_cancelled_before_it_is_given_up(
+    since_overdue_s: float | None,
+) -> None:
+    long_ago = held(since_submitted_s=WINDOW_S + 50 * GRACE, since_overdue_s=since_overdue_s)
+    assert waits(read_ending(long_ago, said("in_progress"), GRACE)).cancel
+
+
+def test_somebody_hears_of_a_batch_that_cannot_be_read_when_it_must_be_over() -> None:
+    assert not late(held(since_submitted_s=WINDOW_S + GRACE - 1), GRACE)
+    assert late(held(since_submitted_s=WINDOW_S + GRACE + 1), GRACE)
+    assert not late(held(since_submitted_s=WINDOW_S + GRACE + 1, since_finished_s=GRACE - 1), GRACE)
+    assert late(held(since_finished_s=GRACE + 1), GRACE)
 
 
 def test_named_lines_are_poison_and_the_others_go_back() -> None:
