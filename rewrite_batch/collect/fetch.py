@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rewrite_batch.collect.batch import Absent, Alert, Ending, Held, Waits
 from rewrite_batch.collect.download import ResultFile, download
 from rewrite_batch.collect.ending import read_ending
-from rewrite_batch.collect.match import Matched, match
+from rewrite_batch.collect.match import Matched, match, told_of
 from rewrite_batch.errors import ProviderUnavailable
 from rewrite_batch.log import get_log
 from rewrite_batch.provider import batches
@@ -123,15 +123,8 @@ def _is_odd(ending: Ending, matched: Matched) -> bool:
 
 def _with_alerts(held: Held, ending: Ending, matched: Matched, gone: list[str]) -> Ending:
     """What a person must see of these files. Line numbers and counts, no content."""
-    refused = tuple(f"line_{number}" for number, _ in matched.refusals)
     silent = [i for i in range(held.item_count) if i not in matched.places and i not in matched.torn]
-    found: list[Alert] = []
-    if matched.unreadable:
-        found.append(Alert("unreadable_lines", (*sorted(matched.unreadable), *refused)))
-    if matched.unknown:
-        found.append(Alert("unknown_items", refused))
-    if matched.torn:
-        found.append(Alert("duplicate_items", tuple(f"item_{i}" for i in sorted(matched.torn)[:20])))
+    found = told_of(matched)
     if silent and (matched.lines or ending.absent.reason == "missing"):
         found.append(Alert("missing_items", tuple(f"item_{i}" for i in silent[:20])))
     if ending.counted_lines is not None and ending.counted_lines != matched.lines:

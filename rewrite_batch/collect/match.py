@@ -16,6 +16,7 @@ from uuid import UUID
 
 import msgspec
 
+from rewrite_batch.collect.batch import Alert
 from rewrite_batch.ids import parse_custom_id
 
 MAX_LINE = 8_000_000  # the longest answer, escaped twice, and all that comes with it, is far below
@@ -90,6 +91,19 @@ class Matched:
             self.unreadable[reason] += 1
         if len(self.refusals) < REFUSALS_KEPT:
             self.refusals.append((number, reason))
+
+
+def told_of(matched: Matched) -> list[Alert]:
+    """What a person must see of lines that fit nowhere: their numbers, no content."""
+    refused = tuple(f"line_{number}" for number, _ in matched.refusals)
+    found: list[Alert] = []
+    if matched.unreadable:
+        found.append(Alert("unreadable_lines", (*sorted(matched.unreadable), *refused)))
+    if matched.unknown:
+        found.append(Alert("unknown_items", refused))
+    if matched.torn:
+        found.append(Alert("duplicate_items", tuple(f"item_{i}" for i in sorted(matched.torn)[:20])))
+    return found
 
 
 class _Head(msgspec.Struct):

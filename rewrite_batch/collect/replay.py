@@ -14,11 +14,11 @@ import psycopg
 
 from rewrite_batch.collect.backoff import Backoff
 from rewrite_batch.collect.keep import kept
-from rewrite_batch.collect.match import Matched, match
-from rewrite_batch.collect.poll import record
+from rewrite_batch.collect.match import Matched, match, told_of
+from rewrite_batch.collect.poll import raise_alerts, record
 from rewrite_batch.collect.result import CollectResult
 from rewrite_batch.collect.run import CollectRun, Progress
-from rewrite_batch.collect.settle import settle
+from rewrite_batch.collect.settle import pause_for_items, settle
 from rewrite_batch.db import Connection
 from rewrite_batch.errors import LeaseLost
 from rewrite_batch.log import get_log
@@ -58,7 +58,9 @@ def _replay_batch(run: CollectRun, batch_id: UUID, descriptors: list[int], size:
         already = _decided(run, batch_id, matched)
         if held.state == "submitted":
             record(run.connection, held, None, run_id=run.run_id, lease_s=run.lease_s, over=True)
+        raise_alerts(run.connection, told_of(matched), run_id=run.run_id, batch_id=batch_id)
         written = run.applier.apply(held, matched, None)
+        pause_for_items(run.connection, held, written.became, run_id=run.run_id)
         run.result.already_applied += already
         closed = settle(run.connection, held, run_id=run.run_id)
         run.result.add(held, "replayed", written, closed=closed, size=size)

@@ -2,11 +2,13 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -70,6 +72,38 @@ def test_collect_as_a_schedule_runs_it(run: Run, working: dict[str, str], provid
     assert rows(
         working, "SELECT exit_code, counts ->> 'completed' FROM worker_runs ORDER BY started_at DESC LIMIT 1"
     ) == [(0, "3")]
+
+
+def test_a_person_at_a_terminal_sees_bytes_and_items_and_a_schedule_does_not(
+    run: Run, working: dict[str, str], provider: Simulator
+) -> None:
+    send(working, 3)
+    provider.finish_all()
+    size = sum(file["bytes"] for file in provider.state()["files"] if file["purpose"] == "batch_output")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rewrite_batch", "collect", "--json"],
+        stdout=subprocess.PIPE, stderr=theirs, text=True, env=environment(**working, TERM="xterm", COLUMNS="100"),
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        shown = read_terminal(ours)
+        out, _ = process.communicate()
+    os.close(ours)
+    assert process.returncode == 0, shown
+    assert json.loads(out)["completed"] == 3
+    assert f"polled 1  bytes {size:,}  items 3" in shown
+    send(working, 1)
+    provider.finish_all()
+    assert "bytes" not in run("collect", **working).stderr
+
+
+def read_terminal(descriptor: int) -> str:
+    """All that is written to it, until its other end is closed."""
+    pieces: list[bytes] = []
+    with suppress(OSError):  # how Linux says that nobody is at the other end any more
+        while piece := os.read(descriptor, 1 << 16):
+            pieces.append(piece)
+    return b"".join(pieces).decode(errors="replace")
 
 
 def test_a_provider_that_is_away_is_a_passing_condition(run: Run, working: dict[str, str], provider: Simulator) -> None:

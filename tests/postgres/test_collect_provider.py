@@ -502,6 +502,29 @@ def test_a_replay_applies_what_was_never_applied_and_leaves_items_without_a_line
     house.check_bill()
 
 
+def test_a_replay_tells_of_lines_that_do_not_fit_and_pauses_a_model_without_money(house: House, tmp_path: Path) -> None:
+    house.sent(5)
+    for index, fault in enumerate(["duplicate_different", "bom", "extra_line"]):
+        house.simulator.arm({"operation": "line", "kind": fault, "index": index})
+    poor = {"operation": "line", "kind": "http_status", "code": 429, "error_code": "insufficient_quota", "index": 3}
+    house.simulator.arm(poor)
+    house.simulator.finish_all()
+    saved = tmp_path / "saved"
+    saved.mkdir(mode=0o700)
+    batch = house.simulator.state()["batches"][0]
+    for kind in ("output", "error"):
+        (saved / f"{house.batch_id()}.{kind}.jsonl").write_bytes(_content(house, batch[f"{kind}_file_id"]))
+    result = house.replay(saved)
+    assert (result.completed, result.failed, result.returned) == (
+        2, Counter(duplicate=1), Counter(insufficient_quota=1),
+    )  # fmt: skip
+    assert house.alerts() == ["duplicate_items", "insufficient_quota", "unknown_items", "unreadable_lines"]
+    assert house.value("SELECT pause_reason FROM model_limits") == "insufficient_quota"
+    calls, before = len(house.simulator.calls()), house.snapshot()
+    assert house.replay(saved).already_applied == 4
+    assert (house.snapshot(), len(house.simulator.calls())) == (before, calls)
+
+
 def test_a_replay_of_files_that_are_nobodys_changes_nothing_and_says_so(house: House, tmp_path: Path) -> None:
     saved = tmp_path / "saved"
     saved.mkdir()

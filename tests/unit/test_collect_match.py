@@ -104,6 +104,12 @@ def test_a_line_that_is_far_too_long_is_refused_without_being_held(monkeypatch: 
     assert found.refusals == [(2, "too_long")]
 
 
+def test_a_line_of_forty_megabytes_is_refused_and_the_next_one_is_read() -> None:
+    found = matched(good(1), good(0, "x" * 40_000_000) + good(2))
+    assert sorted(found.places) == [1, 2]
+    assert (found.lines, found.refusals) == (3, [(2, "too_long")])
+
+
 def test_the_longest_answer_there_can_be_is_not_too_long() -> None:
     text = "\U0001f600" * 20_000
     escaped = raw(line(0, output=[message(answer(text).encode("ascii", "backslashreplace").decode())]))
