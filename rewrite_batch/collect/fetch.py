@@ -80,7 +80,8 @@ class Fetcher:
                 if gone and (held.since_finished_s or 0.0) < self.grace_s and said is not None:
                     return Waiting(Waits("results_gone", put_off=True, alerts=(Alert("results_gone"),)), said)
                 whole = {kind: file for kind, file in files.items() if file is not None}
-                matched = match([file.descriptor for file in whole.values()], held.batch_id, held.item_count)
+                open_files = {kind: file.descriptor for kind, file in whole.items()}
+                matched = match(open_files, held.batch_id, held.item_count)
                 prints = tuple(file.sha256 for file in whole.values())
                 if not _is_odd(ending, matched) or prints in seen:
                     found, files = whole, {}

@@ -9,7 +9,7 @@ import json
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
@@ -68,6 +68,16 @@ class Places(MutableMapping[int, Place]):
         return slice(index * len(Place._fields), (index + 1) * len(Place._fields))
 
 
+class Refusal(NamedTuple):
+    kind: str  # of the file
+    number: int  # of the line in its file, from 1, blank ones and all
+    reason: str
+
+    @property
+    def code(self) -> str:
+        return f"{self.kind}_line_{self.number}"
+
+
 @dataclass
 class Matched:
     """kept + refused + repeated = lines. An item of `places` has one line; one of `torn` has several that differ."""
@@ -78,29 +88,30 @@ class Matched:
     repeated: int = 0
     unreadable: Counter[str] = field(default_factory=Counter[str])
     unknown: int = 0
-    refusals: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    refusals: list[Refusal] = field(default_factory=list[Refusal])
 
     @property
     def refused(self) -> int:
         return self.unreadable.total() + self.unknown
 
-    def refuse(self, number: int, reason: str) -> None:
+    def refuse(self, kind: str, number: int, reason: str) -> None:
         if reason == "unknown_item":
             self.unknown += 1
         else:
             self.unreadable[reason] += 1
         if len(self.refusals) < REFUSALS_KEPT:
-            self.refusals.append((number, reason))
+            self.refusals.append(Refusal(kind, number, reason))
 
 
 def told_of(matched: Matched) -> list[Alert]:
     """What a person must see of lines that fit nowhere: their numbers, no content."""
-    refused = tuple(f"line_{number}" for number, _ in matched.refusals)
+    unreadable = [refusal.code for refusal in matched.refusals if refusal.reason != "unknown_item"]
+    unknown = [refusal.code for refusal in matched.refusals if refusal.reason == "unknown_item"]
     found: list[Alert] = []
     if matched.unreadable:
-        found.append(Alert("unreadable_lines", (*sorted(matched.unreadable), *refused)))
+        found.append(Alert("unreadable_lines", (*sorted(matched.unreadable), *unreadable)))
     if matched.unknown:
-        found.append(Alert("unknown_items", refused))
+        found.append(Alert("unknown_items", tuple(unknown)))
     if matched.torn:
         found.append(Alert("duplicate_items", tuple(f"item_{i}" for i in sorted(matched.torn)[:20])))
     return found
@@ -113,16 +124,15 @@ class _Head(msgspec.Struct):
 _decode_head = msgspec.json.Decoder(_Head).decode
 
 
-def match(descriptors: list[int], batch_id: UUID, item_count: int) -> Matched:
-    """Over all result files of one batch: an item may be named in each of them."""
+def match(files: Mapping[str, int], batch_id: UUID, item_count: int) -> Matched:
+    """Over all result files of one batch, by kind: an item may be named in each of them."""
     matched = Matched(Places(item_count))
-    for descriptor in descriptors:
-        for offset, length, line in _lines(descriptor):
+    for kind, descriptor in files.items():
+        for number, offset, length, line in _lines(descriptor):
             matched.lines += 1
-            number = matched.lines
             index = _item(line, batch_id, item_count)
             if isinstance(index, str):
-                matched.refuse(number, index)
+                matched.refuse(kind, number, index)
             else:
                 _place(matched, index, Place(descriptor, offset, length, number))
     return matched
@@ -139,18 +149,20 @@ def _place(matched: Matched, index: int, place: Place) -> None:
         matched.torn[index] = known
 
 
-def _lines(descriptor: int) -> Iterator[tuple[int, int, bytes | None]]:
-    """Offset, length and bytes of each line that is not blank; None instead of the bytes of one that is too long."""
+def _lines(descriptor: int) -> Iterator[tuple[int, int, int, bytes | None]]:
+    """Number, offset, length and bytes of each line that is not blank; None instead of the bytes of one that is too
+    long."""
     with os.fdopen(os.dup(descriptor), "rb", buffering=1 << 20) as source:
         source.seek(0)
-        offset = 0
+        offset = number = 0
         while line := source.readline(MAX_LINE + 1):
+            number += 1
             length = len(line)
             too_long = length > MAX_LINE
             while too_long and not line.endswith(b"\n") and (line := source.readline(MAX_LINE + 1)):
                 length += len(line)
             if too_long or not line.isspace():
-                yield offset, length, None if too_long else line
+                yield number, offset, length, None if too_long else line
             offset += length
 
 

@@ -43,18 +43,18 @@ def replay(
             if run.must_end():
                 break
             with ExitStack() as opened:
-                descriptors = [_open(path, opened) for path in paths.values()]
-                _replay_batch(run, batch_id, descriptors, sum(path.stat().st_size for path in paths.values()))
+                files = {kind: _open(path, opened) for kind, path in paths.items()}
+                _replay_batch(run, batch_id, files, sum(path.stat().st_size for path in paths.values()))
     return run.result
 
 
-def _replay_batch(run: CollectRun, batch_id: UUID, descriptors: list[int], size: int) -> None:
+def _replay_batch(run: CollectRun, batch_id: UUID, files: dict[str, int], size: int) -> None:
     held = run.take(batch_id)
     if held is None:
-        _note_not_taken(run, batch_id, descriptors)
+        _note_not_taken(run, batch_id, files)
         return
     try:
-        matched = match(descriptors, batch_id, held.item_count)
+        matched = match(files, batch_id, held.item_count)
         already = _decided(run, batch_id, matched)
         if held.state == "submitted":
             record(run.connection, held, None, run_id=run.run_id, lease_s=run.lease_s, over=True)
@@ -73,13 +73,13 @@ def _replay_batch(run: CollectRun, batch_id: UUID, descriptors: list[int], size:
         run.note_database_error(held, error)
 
 
-def _note_not_taken(run: CollectRun, batch_id: UUID, descriptors: list[int]) -> None:
+def _note_not_taken(run: CollectRun, batch_id: UUID, files: dict[str, int]) -> None:
     """Closed, or unknown, or another run is at it."""
     row = run.connection.execute(query("collect/batch_state"), {"batch_id": batch_id}).fetchone()
     if row is None:
         run.result.put_off["unknown_batch"] += 1
     elif row[0] in {"settled", "abandoned"}:
-        run.result.already_applied += _decided(run, batch_id, match(descriptors, batch_id, row[1]))
+        run.result.already_applied += _decided(run, batch_id, match(files, batch_id, row[1]))
     else:
         run.result.put_off["held_by_another_run"] += 1
 

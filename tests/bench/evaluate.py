@@ -133,7 +133,7 @@ def _parse_rate(some: pl.DataFrame) -> float:
         file.flush()
         for _ in range(ROUNDS):
             began = time.monotonic()
-            matched = match([file.fileno()], collect_lines.BATCH, len(answers))
+            matched = match({"output": file.fileno()}, collect_lines.BATCH, len(answers))
             parsed = [line_of(index, matched, None) for index in range(len(answers))]
             times.append(time.monotonic() - began)
             assert not any(row is None or row.reason for row in parsed)

@@ -460,7 +460,7 @@ def test_what_is_told_of_a_refused_line_is_its_number_and_reason(house: House) -
     house.simulator.finish_all()
     house.collect()
     codes = house.value("SELECT codes::text FROM rewrite_alerts WHERE kind = 'unreadable_lines'")
-    assert codes.startswith("{bom,line_")
+    assert codes.startswith("{bom,output_line_")
 
 
 # Saved files --------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewrite_batch.collect import match as matching
-from rewrite_batch.collect.match import Matched, match
+from rewrite_batch.collect.match import Matched, match, told_of
 from rewrite_batch.collect.parse import parse
 from rewrite_batch.ids import custom_id
 from tests.unit.collect_lines import BATCH, answer, line, message, never_ran, raw
@@ -21,13 +21,13 @@ ITEMS = 8
 
 
 @contextmanager
-def files(*contents: bytes) -> Generator[list[int]]:
+def files(*contents: bytes) -> Generator[dict[str, int]]:
     with ExitStack() as opened:
         made = [opened.enter_context(tempfile.TemporaryFile()) for _ in contents]
         for file, content in zip(made, contents, strict=True):
             file.write(content)
             file.flush()
-        yield [file.fileno() for file in made]
+        yield {kind: file.fileno() for kind, file in zip(("output", "error"), made, strict=False)}
 
 
 def matched(*contents: bytes, items: int = ITEMS) -> Matched:
@@ -71,7 +71,7 @@ def test_an_unknown_name_is_dropped_and_counted(name: str) -> None:
     document = line(0) | {"custom_id": name}
     found = matched(raw(document) + good(1))
     assert (sorted(found.places), found.unknown) == ([1], 1)
-    assert found.refusals == [(1, "unknown_item")]
+    assert found.refusals == [("output", 1, "unknown_item")]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,15 @@ def test_an_unknown_name_is_dropped_and_counted(name: str) -> None:
 def test_a_bad_line_is_refused_with_its_number_and_reason_and_the_next_one_is_read(bad: bytes, reason: str) -> None:
     found = matched(good(1) + bad + good(2))
     assert {1, 2} <= set(found.places)
-    assert found.refusals == ([(2, reason)] if reason else [])
+    assert found.refusals == ([("output", 2, reason)] if reason else [])
+
+
+def test_lines_are_told_by_file_and_by_their_number_in_it_and_each_under_its_own_alert() -> None:
+    found = matched(good(0) + b"\n" + b"no\n" + good(1), good(2) + raw(line(0) | {"custom_id": "x"}) + b"{}\n")
+    assert [(alert.kind, alert.codes) for alert in told_of(found)] == [
+        ("unreadable_lines", ("no_name", "not_json", "output_line_3", "error_line_3")),
+        ("unknown_items", ("error_line_2",)),
+    ]
 
 
 def test_a_line_that_is_far_too_long_is_refused_without_being_held(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,13 +109,13 @@ def test_a_line_that_is_far_too_long_is_refused_without_being_held(monkeypatch: 
     long = good(0, "x" * 45_000)
     found = matched(good(1) + long + good(2))
     assert sorted(found.places) == [1, 2]
-    assert found.refusals == [(2, "too_long")]
+    assert found.refusals == [("output", 2, "too_long")]
 
 
 def test_a_line_of_forty_megabytes_is_refused_and_the_next_one_is_read() -> None:
     found = matched(good(1), good(0, "x" * 40_000_000) + good(2))
     assert sorted(found.places) == [1, 2]
-    assert (found.lines, found.refusals) == (3, [(2, "too_long")])
+    assert (found.lines, found.refusals) == (3, [("error", 1, "too_long")])
 
 
 def test_the_longest_answer_there_can_be_is_not_too_long() -> None:
@@ -202,6 +210,6 @@ def test_any_mix_of_lines_adds_up_and_no_text_comes_under_another_items_id(
 
 def test_descriptors_are_left_open_and_at_no_position_that_matters() -> None:
     with files(good(0)) as descriptors:
-        os.lseek(descriptors[0], 5, os.SEEK_SET)
+        os.lseek(descriptors["output"], 5, os.SEEK_SET)
         assert sorted(match(descriptors, BATCH, ITEMS).places) == [0]
         assert sorted(match(descriptors, BATCH, ITEMS).places) == [0]
