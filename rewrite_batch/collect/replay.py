@@ -10,8 +10,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from uuid import UUID
 
-import psycopg
-
 from rewrite_batch.collect.backoff import Backoff
 from rewrite_batch.collect.keep import kept
 from rewrite_batch.collect.match import Matched, match, told_of
@@ -20,8 +18,6 @@ from rewrite_batch.collect.result import CollectResult
 from rewrite_batch.collect.run import CollectRun, Progress
 from rewrite_batch.collect.settle import pause_for_items, settle
 from rewrite_batch.db import Connection
-from rewrite_batch.errors import LeaseLost
-from rewrite_batch.log import get_log
 from rewrite_batch.queries import query
 from rewrite_batch.settings import Settings
 
@@ -53,7 +49,7 @@ def _replay_batch(run: CollectRun, batch_id: UUID, files: dict[str, int], size: 
     if held is None:
         _note_not_taken(run, batch_id, files)
         return
-    try:
+    with run.alone(held):
         matched = match(files, batch_id, held.item_count)
         already = _decided(run, batch_id, matched)
         if held.state == "submitted":
@@ -66,11 +62,6 @@ def _replay_batch(run: CollectRun, batch_id: UUID, files: dict[str, int], size: 
         run.result.add(held, "replayed", written, closed=closed, size=size)
         if not closed:
             run.put_off(held, "items_without_line")
-    except LeaseLost:
-        get_log().warning("lease_lost", batch_id=str(batch_id))
-        run.result.put_off["lease_lost"] += 1
-    except psycopg.Error as error:
-        run.note_database_error(held, error)
 
 
 def _note_not_taken(run: CollectRun, batch_id: UUID, files: dict[str, int]) -> None:

@@ -7,7 +7,7 @@ decided stays decided.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -202,14 +202,23 @@ class CollectRun:
         return held
 
     def handle(self, held: Held, future: "Future[Fetched | Waiting]") -> None:
-        """One bad batch never stops another; what could not be done now is done by a later run."""
         found: Fetched | Waiting | None = None
         try:
-            found = future.result()
-            if isinstance(found, Waiting):
-                self.note_waiting(held, found)
-            else:
-                self.apply(held, found)
+            with self.alone(held):
+                found = future.result()
+                if isinstance(found, Waiting):
+                    self.note_waiting(held, found)
+                else:
+                    self.apply(held, found)
+        finally:
+            if isinstance(found, Fetched):
+                found.remove()
+
+    @contextmanager
+    def alone(self, held: Held) -> Generator[None]:
+        """One bad batch never stops another; what could not be done now is done by a later run."""
+        try:
+            yield
         except ProviderUnavailable as error:
             get_log().warning("collect_put_off", batch_id=str(held.batch_id), error_class=type(error).__name__)
             is_late = late(held, self.settings.collect_grace_s)
@@ -234,9 +243,6 @@ class CollectRun:
             get_log().error("defect", batch_id=str(held.batch_id), exc_info=error)
             self.result.broken += 1
             self.put_off(held, "defect", [Alert("defect")])
-        finally:
-            if isinstance(found, Fetched):
-                found.remove()
 
     def note_waiting(self, held: Held, found: Waiting) -> None:
         waits = found.waits

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from openai import OpenAI
 from psycopg import sql
 from pydantic import SecretStr
 
@@ -86,6 +87,18 @@ class House:
     def replay(self, directory: Path) -> CollectResult:
         with self.connected() as connection, self.connected() as reader:
             return replay(connection, reader, self.settings(), directory, run_id=uuid4())
+
+    def save_results(self, directory: Path) -> None:
+        """The result files of every provider batch, as `collect --keep` would save them."""
+        directory.mkdir(mode=0o700)
+        ours = dict(self.rows("SELECT provider_batch_id, batch_id FROM rewrite_batches"))
+        with OpenAI(base_url=self.simulator.base_url, api_key=KEY) as client:
+            for batch in self.simulator.state()["batches"]:
+                for kind in ("output", "error"):
+                    file_id = batch[f"{kind}_file_id"]
+                    if file_id:
+                        name = f"{ours[batch['id']]}.{kind}.jsonl"
+                        (directory / name).write_bytes(client.files.content(file_id).content)
 
     def tick(self) -> CollectResult:
         self.submit()

@@ -510,10 +510,7 @@ def test_a_replay_tells_of_lines_that_do_not_fit_and_pauses_a_model_without_mone
     house.simulator.arm(poor)
     house.simulator.finish_all()
     saved = tmp_path / "saved"
-    saved.mkdir(mode=0o700)
-    batch = house.simulator.state()["batches"][0]
-    for kind in ("output", "error"):
-        (saved / f"{house.batch_id()}.{kind}.jsonl").write_bytes(_content(house, batch[f"{kind}_file_id"]))
+    house.save_results(saved)
     result = house.replay(saved)
     assert (result.completed, result.failed, result.returned) == (
         2, Counter(duplicate=1), Counter(insufficient_quota=1),

@@ -3,6 +3,7 @@
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,6 +16,7 @@ from rewrite_batch.collect import apply, decide, poll, settle, write
 from rewrite_batch.collect.backoff import Backoff
 from rewrite_batch.collect.batch import Held
 from rewrite_batch.collect.decide import STAGE_TYPES, StageRow
+from rewrite_batch.collect.result import CollectResult
 from rewrite_batch.collect.run import collect
 from rewrite_batch.errors import ConfigurationError, LeaseLost
 from rewrite_batch.outcomes import BY_REASON
@@ -568,7 +570,13 @@ def test_a_rule_of_the_tables_that_one_batch_breaks_stops_that_batch_alone(house
     house.check_bill()
 
 
-def test_a_defect_that_one_batch_meets_stops_that_batch_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by_replay", [False, True])
+def test_a_defect_that_one_batch_meets_stops_that_batch_alone(
+    house: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, by_replay: bool
+) -> None:
+    def again() -> CollectResult:
+        return house.replay(tmp_path / "saved") if by_replay else house.collect()
+
     house.sent(2)
     broken = house.batch_id()
     house.enqueue(2, target_locale="fr")
@@ -581,11 +589,13 @@ def test_a_defect_that_one_batch_meets_stops_that_batch_alone(house: House, monk
             raise ValueError("words")
         return decided(self, held, *arguments)
 
+    if by_replay:
+        house.save_results(tmp_path / "saved")
     monkeypatch.setattr(apply.Applier, "_stretch", fails)
-    result = house.collect()
+    result = again()
     assert (result.completed, result.exit_code, house.alerts()) == (2, 70, ["defect"])
     monkeypatch.undo()
-    assert house.collect().completed == 2
+    assert again().completed == 2
 
 
 def test_the_workers_role_is_enough(house: House) -> None:
