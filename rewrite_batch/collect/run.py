@@ -161,7 +161,7 @@ class CollectRun:
         if self.stop():
             return
         with self.timed("delete"):
-            done = delete_settled(self.connection, doors, self.settings)
+            done = delete_settled(self.connection, doors, self.settings, self.stop)
         self.result.files_deleted, self.result.files_left = done.gone, done.left
         self.refused = self.refused or done.refused
 

@@ -5,7 +5,7 @@ each kind by itself. A file that cannot be deleted now is left for a later run.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ class Deleted:
     refused: ConfigurationError | None = None
 
 
-def delete_settled(connection: Connection, doors: Doors, settings: Settings) -> Deleted:
+def delete_settled(connection: Connection, doors: Doors, settings: Settings, stop: Callable[[], bool]) -> Deleted:
     """Files of settled batches, of this run and of earlier ones that could not. Those that are left now come last next
     time, so that a hundred that can never go keep no others there."""
     rows = connection.execute(query("collect/files_left"), {"limit": FILES_AT_ONCE}).fetchall()
@@ -95,7 +95,7 @@ def delete_settled(connection: Connection, doors: Doors, settings: Settings) -> 
                 done.left += len(ids)
                 connection.execute(query("reconcile/look_at_files"), {"batch_id": batch_id})
             else:
-                going.append((batch_id, len(ids), pool.submit(delete_files, client, ids, base_s=settings.retry_base_s)))
+                going.append((batch_id, len(ids), pool.submit(delete_files, client, ids, settings.retry_base_s, stop)))
         for batch_id, count, gone in going:
             try:
                 is_gone = gone.result()
@@ -108,10 +108,12 @@ def delete_settled(connection: Connection, doors: Doors, settings: Settings) -> 
     return done
 
 
-def delete_files(client: Client, file_ids: list[str], *, base_s: float) -> bool:
+def delete_files(client: Client, file_ids: list[str], base_s: float, stop: Callable[[], bool]) -> bool:
     """True when none of them is at the provider any more."""
     with suppress(ProviderUnavailable):
         for file_id in file_ids:
+            if stop():
+                return False
             provider.delete_file(client, file_id, base_s=base_s)
         return True
     return False

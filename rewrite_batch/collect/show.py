@@ -4,6 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
+from threading import Lock
 
 from rich.console import Console, Group, RenderableType
 from rich.status import Status
@@ -23,11 +24,13 @@ def collect_progress() -> Generator[Progress]:
         yield lambda _step, _count: None
         return
     seen: Counter[str] = Counter()
+    one_at_a_time = Lock()  # bytes come from several threads
     with Status("looking at what earlier runs left", console=Console(stderr=True)) as line:
 
         def note(step: str, count: int) -> None:
-            seen[step] += count
-            line.update("  ".join(f"{step} {seen[step]:,}" for step in STEPS))
+            with one_at_a_time:
+                seen[step] += count
+                line.update("  ".join(f"{step} {seen[step]:,}" for step in STEPS))
 
         yield note
 

@@ -444,7 +444,7 @@ def test_a_line_that_does_not_fit_touches_its_own_item_and_no_other(house: House
 
 
 @pytest.mark.parametrize(
-    ("kind", "alert"), [(kind, alert) for kind, _, alert in ODD_LINES if kind in {"missing", "duplicate"}]
+    ("kind", "alert"), [(kind, alert) for kind, _, alert in ODD_LINES if kind in {"missing", "duplicate", "extra_line"}]
 )
 def test_one_odd_line_tells_of_itself_and_of_nothing_else(house: House, kind: str, alert: str | None) -> None:
     house.sent(3)

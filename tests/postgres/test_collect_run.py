@@ -484,6 +484,29 @@ def test_a_decided_item_is_not_decided_again_whatever_is_staged_for_it(house: Ho
         assert after[table] == before[table]
 
 
+def test_a_unit_that_is_completed_already_is_skipped_although_its_item_is_undecided(
+    house: House, tmp_path: Path
+) -> None:
+    """Nothing of ours makes such a row: it is made by hand, past every trigger."""
+    house.over(2)
+    house.save_results(tmp_path / "saved")
+    assert house.replay(tmp_path / "saved").completed == 2
+    before = house.snapshot()
+    with house.connection.transaction():
+        house.connection.execute("SET LOCAL session_replication_role = replica")
+        house.connection.execute(
+            "UPDATE rewrite_batch_items SET outcome = NULL, reason = NULL, decided_at = NULL WHERE batch_item_index = 0"
+        )
+        house.connection.execute("DELETE FROM provider_calls WHERE batch_item_index = 0")
+        house.connection.execute("UPDATE rewrite_batches SET state = 'finished', settled_at = NULL")
+    result = house.replay(tmp_path / "saved")
+    assert (result.completed, result.dropped, result.settled) == (0, Counter(unit_moved=1), 1)
+    after = house.snapshot()
+    for table in ("rewrite_requests", "rewrite_outputs", "rewrite_jobs", "rewrite_job_events", "outbox_events"):
+        assert after[table] == before[table]
+    house.check_bill()
+
+
 @pytest.mark.parametrize("collectors", [2, 8])
 def test_any_number_of_collectors_share_the_batches_and_nothing_is_done_twice(house: House, collectors: int) -> None:
     for target in ("es", "fr", "de", "it", "nl", "pt"):
@@ -543,6 +566,24 @@ def test_a_run_that_is_told_to_stop_at_once_asks_nobody(house: House) -> None:
     with house.connected() as reader:
         result = collect(house.connection, reader, house.settings(), run_id=uuid4(), stop=lambda: True)
     assert (result.polled, result.stopped, len(house.simulator.calls())) == (0, True, calls)
+
+
+def test_a_run_that_is_told_to_stop_while_it_deletes_leaves_the_other_files_for_the_next_one(house: House) -> None:
+    for target in ("es", "fr", "de", "it", "nl", "pt", "sv"):
+        house.enqueue(1, target_locale=target)
+    house.submit()
+    house.simulator.finish_all()
+
+    def stop() -> bool:
+        return bool(house.simulator.calls("files.delete"))
+
+    with house.connected() as reader:
+        result = collect(house.connection, reader, house.settings(), run_id=uuid4(), stop=stop)
+    assert (result.completed, result.settled) == (7, 7)
+    assert result.files_left >= 6
+    assert len(house.simulator.calls("files.delete")) <= settle.DELETERS
+    house.collect()
+    assert house.files_at_provider() == []
 
 
 def test_the_key_goes_to_no_address_that_only_a_row_names(house: House) -> None:
