@@ -34,6 +34,7 @@ from rewrite_batch.errors import (
     LeaseLost,
     ProviderUnavailable,
     RewriteBatchError,
+    SpoolFailed,
     TryAgain,
 )
 from rewrite_batch.evaluate.packs import load_lexicon
@@ -72,8 +73,8 @@ def collect(
         run.tidy_up_after_others()
         run.work(doors)
         run.delete(doors)
-        if run.refused is not None:
-            raise run.refused
+        if run.unusable is not None:
+            raise run.unusable
     return run.result
 
 
@@ -102,7 +103,7 @@ class CollectRun:
         self.on_disk: list[download.ResultFile] = []
         self.ending = threading.Event()
         self.beaten_at = time.monotonic()
-        self.refused: ConfigurationError | None = None  # said at the end: it may be about one batch or address alone
+        self.unusable: ConfigurationError | None = None  # said at the end: it may be about one batch or address alone
         self.applier = Applier(
             connection,
             reader,
@@ -142,7 +143,7 @@ class CollectRun:
             try:
                 self.result.reconciled = reconcile(self.connection, self.settings, self.run_id, stop=self.stop)
             except ConfigurationError as error:
-                self.refused = error
+                self.unusable = error
             download.sweep(self.settings.spool_dir, self.settings.run_limits.claim_timeout_s, time.time())
 
     def work(self, doors: Doors) -> None:
@@ -163,7 +164,7 @@ class CollectRun:
         with self.timed("delete"):
             done = delete_settled(self.connection, doors, self.settings, self.stop)
         self.result.files_deleted, self.result.files_left = done.gone, done.left
-        self.refused = self.refused or done.refused
+        self.unusable = self.unusable or done.refused
 
     def leave_fetchers(self) -> None:
         """A thread in the middle of a call ends at its next byte, or with the process: it only reads."""
@@ -226,17 +227,17 @@ class CollectRun:
         except LeaseLost:
             get_log().warning("lease_lost", batch_id=str(held.batch_id))
             self.result.put_off["lease_lost"] += 1
-        except TryAgain:
-            self.put_off(held, "stopped")
         except psycopg.Error as error:
             self.note_database_error(held, error)
-        except OSError as error:  # the spool's disk is full, or gone
+        except (OSError, SpoolFailed) as error:  # the spool's disk is full, or gone
             get_log().error("spool_unusable", batch_id=str(held.batch_id), error_class=type(error).__name__)
             self.put_off(held, "spool_unusable")
-        except ConfigurationError as error:  # the key is refused: everywhere, or for this batch or address alone
-            get_log().error("key_refused", batch_id=str(held.batch_id))
-            self.refused = error
-            self.put_off(held, "key_refused")
+        except TryAgain:
+            self.put_off(held, "stopped")
+        except ConfigurationError as error:  # a key that is refused may be so for this batch or address alone
+            get_log().error("setting_unusable", batch_id=str(held.batch_id), error_class=type(error).__name__)
+            self.unusable = error
+            self.put_off(held, "setting_unusable")
         except RewriteBatchError:
             raise
         except Exception as error:  # noqa: BLE001  our own defect, met by one batch: the others must not wait for its repair

@@ -230,7 +230,7 @@ def test_a_batch_for_which_the_key_is_refused_stops_no_other_and_the_run_ends_wi
         house.collect()
     assert house.states() == {"batch_submitted": 2, "completed": 2}
     assert house.rows("SELECT exit_code, counts -> 'put_off' FROM worker_runs WHERE command = 'collect'") == [
-        (2, {"key_refused": 1})
+        (2, {"setting_unusable": 1})
     ]
     house.simulator.disarm()
     assert house.collect().completed == 2
@@ -267,6 +267,13 @@ def results_faults() -> list[dict[str, Any]]:
         {"kind": "corrupt", "line": 2, "replacement": "{"},
         {"kind": "corrupt", "offset": 0, "bytes": 1},  # as long as it should be
     ]
+
+
+def test_a_spool_that_cannot_be_made_is_told_as_such_and_a_later_run_goes_on(house: House) -> None:
+    house.over(2)
+    result = house.collect(spool_dir="/proc/nothing/spool")
+    assert (result.exit_code, dict(result.put_off)) == (75, {"spool_unusable": 1})
+    assert house.collect().completed == 2
 
 
 def test_a_download_that_fails_once_is_made_again_and_nothing_is_lost(house: House) -> None:
