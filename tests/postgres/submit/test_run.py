@@ -23,6 +23,7 @@ from rewrite_batch.submit.run import SubmitResult, submit
 from tests.items import enqueue_one, item_document
 from tests.ledger import Past, write
 from tests.postgres.test_budget import call
+from tests.postgres.test_check import planned
 
 KEY = "sk-submit"
 Run = Callable[..., SubmitResult]
@@ -285,8 +286,45 @@ def test_the_creations_of_an_hour_are_limited(connection: Connection, run: Run) 
 
 def test_a_run_takes_no_more_jobs_than_it_may(connection: Connection, run: Run) -> None:
     queue(connection, 5)
-    assert run(jobs_per_run="3").submitted == 3
+    result = run(jobs_per_run="3")
+    assert (result.submitted, result.waiting, result.exit_code) == (3, {"jobs_per_run": 0}, 0)
     assert states(connection) == {"batch_submitted": 3, "queued": 2}
+
+
+def test_a_run_whose_time_is_over_claims_nothing_and_says_so(connection: Connection, run: Run) -> None:
+    queue(connection, 2)
+    result = run(run_seconds="1e-9")
+    assert (result.claimed, result.waiting, result.exit_code) == (0, {"run_seconds": 0}, 0)
+    assert not result.is_idle
+    assert states(connection) == {"queued": 2}
+
+
+def test_a_batch_that_another_run_is_about_to_create_counts_for_the_hour(connection: Connection, run: Run) -> None:
+    queue(connection, 1)
+    planned(connection, 1)
+    queue(connection, 1, target_locale="fr")
+    result = run(creations_per_hour="1")
+    assert (result.submitted, result.waiting) == (0, {"creation_rate": 0})
+
+
+def test_a_limit_counts_for_any_number_of_runs_at_once(
+    connection: Connection, database: SecretStr, settings: Callable[..., Settings]
+) -> None:
+    """Each sees room when it starts; the second one's intent finds that the first one's took it."""
+    queue(connection, 1)
+    queue(connection, 1, target_locale="fr")
+    one = settings(jobs_per_run="1", creations_per_hour="1")
+    others: list[SubmitResult] = []
+
+    def meanwhile(step: str, _count: int) -> None:
+        if step == "rendered":
+            with psycopg.connect(database.get_secret_value(), autocommit=True, prepare_threshold=None) as other:
+                others.append(submit(other, one, run_id=uuid4()))
+
+    late = submit(connection, one, run_id=uuid4(), progress=meanwhile)
+    assert [other.submitted for other in others] == [1]
+    assert (late.claimed, late.submitted, late.waiting["creation_rate"]) == (1, 0, 1)
+    assert states(connection) == {"batch_submitted": 1, "queued": 1}
 
 
 def test_a_run_that_is_asked_to_stop_lets_go_of_what_it_holds(
@@ -341,6 +379,17 @@ def test_a_dry_run_says_what_would_go_out_changes_nothing_and_calls_nobody(
     sent = run()
     assert sum(b["estimated_input_tokens"] for b in sent.batches) == planned.as_json()["estimated_input_tokens"]
     assert sum(b["bytes"] for b in sent.batches) == sum(group.size for group in planned.groups)
+
+
+def test_a_dry_run_counts_the_claim_that_the_run_would_make(
+    connection: Connection, settings: Callable[..., Settings], run: Run
+) -> None:
+    queue(connection, 1)
+    with connection.transaction():
+        connection.execute("SET LOCAL session_replication_role = replica")
+        connection.execute("UPDATE rewrite_jobs SET claim_count = 10")
+    assert plan(connection, settings()).refused == {"poison": 1}
+    assert run().failed == {"poison": 1}
 
 
 def test_nothing_is_left_in_the_spool(connection: Connection, settings: Callable[..., Settings], run: Run) -> None:
