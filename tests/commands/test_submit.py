@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from tests.commands.conftest import Run, environment
 from tests.items import enqueue_one, item_document
 
 KEY = "sk-submit-command"
+LONGEST_SILENCE_S = 60
 CLEAR = "\x1b[2J\x1b[H"  # before each look of --watch
 
 
@@ -87,6 +89,9 @@ class Terminal:
             return pipe.read().decode()
 
     def _read(self) -> bool:
+        if not select.select([self.ours], [], [], LONGEST_SILENCE_S)[0]:
+            self.process.kill()
+            raise AssertionError(f"it says nothing more: {self.seen}")
         piece = b""
         with suppress(OSError):  # when the last writer is gone, reading a terminal is an error
             piece = os.read(self.ours, 65_536)
