@@ -130,7 +130,7 @@ class CollectRun:
 
     def tidy_up_after_others(self) -> None:
         with self.timed("reconcile"):
-            self.result.reconciled = reconcile(self.connection, self.settings, self.run_id)
+            self.result.reconciled = reconcile(self.connection, self.settings, self.run_id, stop=self.stop)
             download.sweep(self.settings.spool_dir, self.settings.run_limits.claim_timeout_s, time.time())
 
     def work(self, doors: Doors) -> None:

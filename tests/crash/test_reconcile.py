@@ -282,10 +282,11 @@ def test_a_second_file_that_the_list_showed_too_late_is_deleted_by_a_later_run(w
     world.recover()
 
 
-@pytest.mark.parametrize("number", ["SIGTERM"])
-def test_a_signal_while_reconcile_works_ends_it_between_two_batches(world: World, number: str) -> None:
+@pytest.mark.parametrize("command", ["submit", "collect"])
+def test_a_signal_while_reconcile_works_ends_it_between_two_batches(world: World, command: str) -> None:
     in_doubt(world, "es", "de")
-    run = world.submit(Point("rewrite_batch.reconcile.ledger:register", "after", 0, number))
+    start = world.submit if command == "submit" else world.collect
+    run = start(Point("rewrite_batch.reconcile.ledger:register", "after", 0, "SIGTERM"))
     assert run.code == 143
     assert sorted(world.batch_states()) == ["create_sent", "submitted"]
     world.recover()
