@@ -22,9 +22,11 @@ def print_json(data: Any) -> None:
     sys.stdout.flush()
 
 
-def print_for_people(what: RenderableType, *, whole: bool = False) -> None:
-    """Plain when piped: no colour, no cursor tricks, and no folding at 80 columns. `whole`: however wide it is."""
-    _print(Console(width=None if sys.stdout.isatty() else 120, highlight=False), what, whole=whole)
+def print_for_people(what: RenderableType, *, whole: bool = False, beside: bool = False) -> None:
+    """Plain when piped: no colour, no cursor tricks, and no folding at 80 columns. `whole`: however wide it is.
+    `beside`: to stderr, what is not the command's answer."""
+    stream = sys.stderr if beside else sys.stdout
+    _print(Console(file=stream, width=None if stream.isatty() else 120, highlight=False), what, whole=whole)
 
 
 def text_for_people(what: RenderableType) -> str:
@@ -48,7 +50,7 @@ def say(line: str) -> None:
 def table(title: str, columns: list[str], rows: list[list[str]], *, numbers_from: int = 1) -> Table:
     made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for position, column in enumerate(columns):
-        made.add_column(column, justify="right" if position >= numbers_from else "left")
+        made.add_column(column, justify="right" if position >= numbers_from else "left", overflow="fold")
     for row in rows:
         made.add_row(*row)
     return made

@@ -107,7 +107,7 @@ class Status:
 def read_status(connection: Connection, settings: Settings) -> Status:
     with connection.transaction():
         connection.execute(ONE_LOOK)
-        capacity = read_capacity(connection, settings)
+        capacity = read_capacity(connection, settings, counts_money=True)
         batches = connection.execute(query("status/batches"), {"limit": BATCHES_SHOWN}).fetchall()
         return Status(
             queue=_queue(connection, settings),

@@ -6,7 +6,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 from uuid import UUID
 
 import typer
@@ -21,6 +21,9 @@ from rewrite_batch.log import get_log
 from rewrite_batch.migrate import check_migrations
 from rewrite_batch.output import byte_progress, print_for_people, print_json, say, table, wants_json
 from rewrite_batch.stop import Stopped, stop
+
+if TYPE_CHECKING:
+    from rewrite_batch.cancel import Selection
 
 
 @app.command()
@@ -167,10 +170,9 @@ def cancel(
     with database_url(settings) as url, connect(url, purpose="cancel") as connection:
         check_migrations(connection)
         found = canceling.find(connection, job_ids=job or (), batch_ids=batch or (), model=model, language_pair=named)
-        if sys.stdin.isatty() and not yes:
-            rows = [[state, str(count)] for state, count in found.by_state.items()]
-            print_for_people(table("Would be canceled", ["state", "jobs"], rows))
-            typer.confirm("Cancel them for good?", abort=True)
+        if sys.stdin.isatty() and not yes and not _is_wanted(found):
+            say("nothing was canceled")
+            return
 
         def tell(provider_batch_id: str, base_url: str | None) -> None:
             with provider_client(settings, base_url) as client:
@@ -181,6 +183,16 @@ def cancel(
     rows += [["already final", str(result.already_final)], ["unknown", str(result.unknown)]]
     emit(result.as_json(), table("Canceled", ["what", "jobs"], rows), as_json=as_json)
     raise typer.Exit(result.exit_code)
+
+
+def _is_wanted(found: "Selection") -> bool:
+    """Asked on stderr: whatever reads the answer of the command must not read the question."""
+    rows = [[state, str(count)] for state, count in found.by_state.items()]
+    print_for_people(table("Would be canceled", ["state", "jobs"], rows), beside=True)
+    try:
+        return typer.confirm("Cancel them for good?", err=True)
+    except typer.Abort:  # the end of input is no yes
+        return False
 
 
 @app.command()

@@ -61,8 +61,9 @@ class Capacity:
         return None
 
 
-def read_capacity(connection: Connection, settings: Settings) -> Capacity:
-    counts_money = settings.daily_budget_usd is not None or settings.monthly_budget_usd is not None
+def read_capacity(connection: Connection, settings: Settings, *, counts_money: bool = False) -> Capacity:
+    """What was spent is read under a cap, or when asked for; else it is 0."""
+    counts_money |= settings.daily_budget_usd is not None or settings.monthly_budget_usd is not None
     row: Any = connection.execute(query("submit/capacity"), {"counts_money": counts_money}).fetchone()
     open_tokens, open_usd, day_usd, month_usd, creations, learned, paused = row
     return Capacity(

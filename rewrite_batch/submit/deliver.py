@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from contextvars import copy_context
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
@@ -79,7 +80,8 @@ class Delivery:
     def hand_over(self, drafts: list[Draft]) -> None:
         for draft in drafts:
             if self._pool:
-                self._pending.append(self._pool.submit(self._deliver, draft))
+                # In our context, or its log lines would not name the run.
+                self._pending.append(self._pool.submit(copy_context().run, self._deliver, draft))
             else:
                 self._deliver(draft)
 

@@ -14,6 +14,9 @@ from rewrite_batch.reconcile.run import Reconciled
 from rewrite_batch.submit.intent import Planned
 from rewrite_batch.submit.send import Sent
 
+# Units wait for these too, but not for room: whoever watches exit codes must see that it goes on.
+NOT_SENT = frozenset({"provider_unreachable", "spool_failed"})
+
 
 @dataclass
 class SubmitResult:
@@ -44,11 +47,12 @@ class SubmitResult:
 
     @property
     def exit_code(self) -> int:
-        """75 when something is undecided: the next tick looks again. 70: a batch breaks a rule, call a person. Waiting
-        for room is normal, and 0."""
+        """75 when something is undecided, or could not be sent: the next tick looks again. 70: a batch breaks a rule,
+        call a person. Waiting for room is normal, and 0."""
         if self.reconciled.broken:
             return 70
-        return 75 if self.undecided or self.reconciled.unreadable else 0
+        put_off = self.undecided or self.reconciled.unreadable or not NOT_SENT.isdisjoint(self.waiting)
+        return 75 if put_off else 0
 
     def note_wait(self, reason: str, count: int) -> None:
         with self._lock:

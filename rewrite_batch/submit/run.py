@@ -8,6 +8,7 @@ released by a later run, what it may have sent is looked up at the provider by a
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -148,13 +149,17 @@ class _Run:
                 yield rows
             return
         with ThreadPoolExecutor(1) as pool:
-            ahead = pool.submit(self.claim_chunk, self.claimer)
+            # In our context, or its log lines would not name the run.
+            ahead = pool.submit(copy_context().run, self.claim_chunk, self.claimer)
             while not self.must_end(delivery) and (rows := ahead.result()):
-                ahead = pool.submit(self.claim_chunk, self.claimer)
+                ahead = pool.submit(copy_context().run, self.claim_chunk, self.claimer)
                 yield rows
 
     def claim_chunk(self, connection: Connection) -> list[Row]:
         room = self.settings.run_limits.jobs - self.result.claimed
+        if not room:
+            self.result.note_wait("jobs_per_run", 0)
+            return []
         with self.result.timed("claim"):
             limit = min(MAX_CLAIM, room)
             rows = claim(connection, run_id=self.run_id, limit=limit, blocked_models=frozenset(self.blocked))
@@ -166,7 +171,10 @@ class _Run:
         if self.stop():
             self.result.stopped = True
             return True
-        return time.monotonic() > self.deadline or delivery.has_given_up
+        if time.monotonic() > self.deadline:
+            self.result.note_wait("run_seconds", 0)
+            return True
+        return delivery.has_given_up
 
     def draft(self, drafts: Drafts, rows: list[Row]) -> None:
         with self.result.timed("render"):

@@ -53,6 +53,7 @@ def submit_summary(result: SubmitResult) -> RenderableType:
         **{f"reconciled: {what}": count for what, count in vars(result.reconciled).items()},
     }
     rows = [[name, f"{count:,}"] for name, count in facts.items() if count]
+    rows += [[f"waiting: {reason}", "not claimed"] for reason, count in sorted(result.waiting.items()) if not count]
     return Group(*parts, table(f"Run {result.run_id}", ["what", "count"], rows))
 
 
@@ -66,9 +67,9 @@ def plan_table(plan: Plan) -> RenderableType:
     ]  # fmt: skip
     columns = ["group", "batches", "items", "bytes", "input tokens", "output tokens", "USD"]
     others = [[f"would fail: {reason}", str(count)] for reason, count in sorted(plan.refused.items())]
-    others += [[f"would wait: {reason}", str(count)] for reason, count in sorted(plan.waiting.items())]
-    shown: list[RenderableType] = [table("Would be sent; nothing was changed", columns, rows)]
-    return Group(*shown, *([table("Would not", ["why", "jobs"], others)] if others else []))
+    others += [[f"would wait: {reason}", str(count or "not claimed")] for reason, count in sorted(plan.waiting.items())]
+    shown = table("Would be sent; nothing was changed", columns, rows) if rows else "nothing would be sent"
+    return Group(shown, *([table("Would not", ["why", "jobs"], others)] if others else []))
 
 
 def _group(key: str) -> str:

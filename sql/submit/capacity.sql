@@ -1,5 +1,6 @@
 -- Reads what is in flight and spent, by the database's clock; days and months are UTC. Moves nothing.
--- Without a cap nobody asks what was spent, and the ledger is not read.
+-- Without a cap nobody asks what was spent, and the ledger is not read. A batch that is about to be created counts as
+-- created, or several runs at once would pass the limit of an hour together.
 SELECT
     (SELECT coalesce(jsonb_object_agg(model, tokens), '{}') FROM (
         SELECT model, sum(reserved_tokens) AS tokens FROM token_reservations WHERE state = 'open' GROUP BY model
@@ -15,7 +16,7 @@ SELECT
     ) AS month_usd,
     (
         SELECT count(*) FROM rewrite_batches
-        WHERE create_sent_at >= now() - interval '1 hour'
+        WHERE create_sent_at >= now() - interval '1 hour' OR state IN ('planned', 'uploaded')
     ) AS creations_last_hour,
     (SELECT coalesce(jsonb_object_agg(model, enqueued_tokens), '{}') FROM model_limits
         WHERE enqueued_tokens IS NOT NULL) AS learned_limits,

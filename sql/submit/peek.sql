@@ -1,10 +1,11 @@
--- Reads what a submit would take next, page by page in the order of the claim. Moves nothing, locks nothing.
+-- Reads what a submit would take next, page by page in the order of the claim, with the claim that it would count.
+-- Moves nothing, locks nothing.
 SELECT
     j.job_id,
     j.rewrite_request_id,
     j.recipient_user_id,
     j.attempt_count,
-    j.claim_count,
+    j.claim_count + 1,
     j.routing_decision::text,
     r.rewrite_request::text,
     r.recipient_snapshot_id IS NOT NULL,

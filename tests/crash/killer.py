@@ -46,7 +46,8 @@ LOADED_LATE = (
 )
 REACHED = "killer: reached "
 
-STEPS = {"submit": SUBMIT_STEPS, "collect": COLLECT_STEPS}
+# Collect reconciles what submit left; the steps of that are walked through with submit.
+STEPS = {"submit": SUBMIT_STEPS, "collect": (*COLLECT_STEPS, "rewrite_batch.reconcile.ledger:register")}
 EFFECT = "effect"  # a commit or a call: between two of them a kill makes no difference
 
 

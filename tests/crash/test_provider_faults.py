@@ -278,7 +278,7 @@ def test_an_upload_that_fails_twice_is_tried_a_third_time(world: World) -> None:
 def test_an_upload_that_never_works_gives_the_units_back_with_nothing_spent(world: World) -> None:
     world.enqueue(3)
     with fault(world, "files.create", "status", code=503, times=None):
-        world.submit()
+        assert world.submit().code == 75
     assert world.statuses() == {"queued": 3}
     assert world.rows("SELECT DISTINCT attempt_count, claim_count FROM rewrite_jobs") == [(0, 0)]
     assert world.calls(CREATE) == 0
@@ -415,7 +415,7 @@ def test_a_refused_connection_is_a_definite_no(world: World) -> None:
     world.enqueue(3)
     world.simulator.refuse()
     run = world.submit()
-    assert run.result["waiting"] == {"provider_unreachable": 3}
+    assert (run.code, run.result["waiting"]) == (75, {"provider_unreachable": 3})
     assert world.statuses() == {"queued": 3}
     assert world.rows("SELECT DISTINCT attempt_count, claim_count FROM rewrite_jobs") == [(0, 0)]
     world.simulator.accept()

@@ -37,6 +37,44 @@ def twin_of(world: World, batch: dict[str, Any]) -> str:
         ).id
 
 
+def test_collect_alone_adopts_what_submit_left_and_cancels_its_twin(world: World) -> None:
+    (first,) = in_doubt(world, "es")
+    twin = twin_of(world, first)
+    assert world.collect().code == 0
+    assert world.statuses() == {"batch_submitted": 2}
+    assert world.value("SELECT provider_batch_id FROM rewrite_batches") == first["id"]
+    assert world.alerts() == ["twin_cancelled"]
+    by_id = {batch["id"]: batch["status"] for batch in world.simulator.state()["batches"]}
+    assert by_id[twin] in ("cancelling", "cancelled")
+    world.recover()
+    assert world.billed() == (1, 2)
+
+
+def test_collect_alone_gives_up_what_was_never_created_after_the_grace_and_creates_nothing(world: World) -> None:
+    in_doubt(world, "es", kind="reset_before")
+    world.collect()
+    assert world.batch_states() == ["create_sent"], "not before the grace"
+    world.age()
+    assert world.collect().code == 0
+    assert world.batch_states() == ["abandoned"]
+    assert world.statuses() == {"queued": 2}
+    assert world.files_at_provider() == []
+    assert world.calls(CREATE) == 1
+    world.recover()
+    assert world.billed() == (1, 2)
+
+
+def test_collect_alone_gives_up_what_was_never_sent_and_deletes_its_file(world: World) -> None:
+    world.enqueue(2)
+    assert world.submit(Point("rewrite_batch.provider.batches:upload", "after", 0)).was_killed
+    world.age()
+    assert world.collect().code == 0
+    assert world.batch_states() == ["abandoned"]
+    assert world.statuses() == {"queued": 2}
+    assert world.files_at_provider() == []
+    assert world.calls(CREATE) == 0
+
+
 def test_the_address_that_a_batch_really_went_to_is_on_record(world: World) -> None:
     world.enqueue(1)
     assert world.submit().code == 0
@@ -244,10 +282,11 @@ def test_a_second_file_that_the_list_showed_too_late_is_deleted_by_a_later_run(w
     world.recover()
 
 
-@pytest.mark.parametrize("number", ["SIGTERM"])
-def test_a_signal_while_reconcile_works_ends_it_between_two_batches(world: World, number: str) -> None:
+@pytest.mark.parametrize("command", ["submit", "collect"])
+def test_a_signal_while_reconcile_works_ends_it_between_two_batches(world: World, command: str) -> None:
     in_doubt(world, "es", "de")
-    run = world.submit(Point("rewrite_batch.reconcile.ledger:register", "after", 0, number))
+    start = world.submit if command == "submit" else world.collect
+    run = start(Point("rewrite_batch.reconcile.ledger:register", "after", 0, "SIGTERM"))
     assert run.code == 143
     assert sorted(world.batch_states()) == ["create_sent", "submitted"]
     world.recover()

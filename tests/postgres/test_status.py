@@ -1,6 +1,7 @@
 """Status: what it counts, that it moves nothing, and that everybody who may read may ask."""
 
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
@@ -14,6 +15,8 @@ from rewrite_batch.settings import Settings
 from rewrite_batch.status import read_status, status_tables
 from rewrite_batch.submit.claim import claim
 from tests.items import TEXT, enqueue_many, enqueue_one, item_document
+from tests.ledger import Past, write
+from tests.postgres.test_budget import call
 from tests.postgres.test_check import mixed, planned, submitted, travel
 
 SETTINGS = Settings()
@@ -129,6 +132,14 @@ def test_reservations_stand_beside_their_limits_and_caps(connection: Connection)
     assert [(t.model, t.open_tokens, t.limit) for t in status.tokens] == [("gpt-5.2", 27, 1000), ("other", 0, 7)]
     assert (status.money.open_usd, status.money.day_usd) == (Decimal("0.02"), 0)
     assert (status.money.daily_budget_usd, status.money.monthly_budget_usd) == (5, None)
+
+
+def test_what_was_spent_is_told_without_a_cap_too(connection: Connection) -> None:
+    past = Past(1)
+    call(past, datetime.now(UTC), "1.5")
+    write(connection, past)
+    money = read_status(connection, SETTINGS).money
+    assert (money.day_usd, money.month_usd, money.daily_budget_usd) == (Decimal("1.5"), Decimal("1.5"), None)
 
 
 def test_a_paused_model_says_why_and_until_when(connection: Connection) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID, uuid4
 
 import psycopg
@@ -16,13 +17,16 @@ from rewrite_batch.db import Connection
 from rewrite_batch.errors import ConfigurationError
 from rewrite_batch.settings import Settings, load_settings
 from rewrite_batch.simulator.process import Simulator, running_simulator
+from rewrite_batch.submit.check import Reason
 from rewrite_batch.submit.estimate import REASONING_TOKENS
+from rewrite_batch.submit.group import Limits
 from rewrite_batch.submit.plan import plan
 from rewrite_batch.submit.render import render
 from rewrite_batch.submit.run import SubmitResult, submit
 from tests.items import enqueue_one, item_document
 from tests.ledger import Past, write
 from tests.postgres.test_budget import call
+from tests.postgres.test_check import planned
 
 KEY = "sk-submit"
 Run = Callable[..., SubmitResult]
@@ -129,6 +133,58 @@ def test_what_must_not_be_sent_fails_with_its_reason_and_the_others_go_on(
     assert simulator.state()["calls"]["batches.create"] == 1
     requests = connection.execute("SELECT status, count(*) FROM rewrite_requests GROUP BY 1 ORDER BY 1").fetchall()
     assert dict(requests)["failed"] == 4
+
+
+JOB = "UPDATE rewrite_jobs SET {} WHERE job_id = %(job_id)s"
+REQUEST = """UPDATE rewrite_requests SET {} WHERE rewrite_request_id =
+    (SELECT rewrite_request_id FROM rewrite_jobs WHERE job_id = %(job_id)s)"""
+ROUTED = JOB.format("routing_decision = routing_decision || '{}'")
+BROKEN = {
+    "poison": JOB.format("claim_count = 10"),
+    "routing_invalid": ROUTED.format('{"max_retries": "many"}'),
+    "unsupported_adapter": ROUTED.format('{"provider": "google"}'),
+    "unsupported_execution_mode": ROUTED.format('{"execution_mode": "async"}'),
+    "base_url_not_allowed": ROUTED.format('{"base_url": "https://evil.example/v1"}'),
+    "unknown_prompt_version": ROUTED.format('{"prompt_version": "v999"}'),
+    "locale_unknown": REQUEST.format("""rewrite_request = rewrite_request || '{"source_locale": "unknown"}'"""),
+    "request_invalid": REQUEST.format("rewrite_request = rewrite_request - 'topics'"),
+    "snapshot_missing": REQUEST.format("recipient_preference_snapshot_id = NULL"),
+}
+
+
+def test_every_reason_but_the_size_has_a_row_that_is_refused_for_it() -> None:
+    assert BROKEN.keys() | {"line_too_large"} == set(get_args(Reason))
+
+
+@pytest.mark.parametrize("reason", list(BROKEN))
+def test_each_reason_ends_its_own_job_before_anything_is_spent_and_the_others_go_on(
+    connection: Connection, settings: Callable[..., Settings], simulator: Simulator, reason: str
+) -> None:
+    bad, good = queue(connection, 2)
+    with connection.transaction():  # past the guards, as an import or an older program could have left it
+        connection.execute("SET LOCAL session_replication_role = replica")
+        connection.execute(BROKEN[reason].encode(), {"job_id": bad})
+    assert plan(connection, settings()).refused == {reason: 1}
+    result = submit(connection, settings(), run_id=uuid4())
+    assert (result.failed, result.submitted, result.exit_code) == ({reason: 1}, 1, 0)
+    rows = "SELECT job_id, status, last_error, attempt_count FROM rewrite_jobs ORDER BY status DESC"
+    assert connection.execute(rows).fetchall() == [(bad, "failed", reason, 0), (good, "batch_submitted", None, 1)]
+    event = "SELECT reason FROM rewrite_job_events WHERE job_id = %s AND to_status = 'failed'"
+    assert connection.execute(event, [bad]).fetchall() == [(reason,)]
+    simulator.finish_all()
+    assert simulator.ledger_summary()["total"]["lines"] == 1
+
+
+def test_a_line_too_large_for_the_provider_fails_and_the_others_go_on(
+    connection: Connection, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The contract's longest texts are far below the limit, so the limit comes down to them."""
+    queue(connection, 2)
+    enqueue_one(connection, item_document("Turn it down! " * 1_000))
+    monkeypatch.setattr("rewrite_batch.submit.prepare.Limits", partial(Limits, max_line_bytes=15_000))
+    result = run()
+    assert (result.failed, result.submitted) == ({"line_too_large": 1}, 2)
+    assert states(connection) == {"failed": 1, "batch_submitted": 2}
 
 
 def test_an_address_on_the_allow_list_is_used(connection: Connection, simulator: Simulator, run: Run) -> None:
@@ -285,8 +341,45 @@ def test_the_creations_of_an_hour_are_limited(connection: Connection, run: Run) 
 
 def test_a_run_takes_no_more_jobs_than_it_may(connection: Connection, run: Run) -> None:
     queue(connection, 5)
-    assert run(jobs_per_run="3").submitted == 3
+    result = run(jobs_per_run="3")
+    assert (result.submitted, result.waiting, result.exit_code) == (3, {"jobs_per_run": 0}, 0)
     assert states(connection) == {"batch_submitted": 3, "queued": 2}
+
+
+def test_a_run_whose_time_is_over_claims_nothing_and_says_so(connection: Connection, run: Run) -> None:
+    queue(connection, 2)
+    result = run(run_seconds="1e-9")
+    assert (result.claimed, result.waiting, result.exit_code) == (0, {"run_seconds": 0}, 0)
+    assert not result.is_idle
+    assert states(connection) == {"queued": 2}
+
+
+def test_a_batch_that_another_run_is_about_to_create_counts_for_the_hour(connection: Connection, run: Run) -> None:
+    queue(connection, 1)
+    planned(connection, 1)
+    queue(connection, 1, target_locale="fr")
+    result = run(creations_per_hour="1")
+    assert (result.submitted, result.waiting) == (0, {"creation_rate": 0})
+
+
+def test_a_limit_counts_for_any_number_of_runs_at_once(
+    connection: Connection, database: SecretStr, settings: Callable[..., Settings]
+) -> None:
+    """Each sees room when it starts; the second one's intent finds that the first one's took it."""
+    queue(connection, 1)
+    queue(connection, 1, target_locale="fr")
+    one = settings(jobs_per_run="1", creations_per_hour="1")
+    others: list[SubmitResult] = []
+
+    def meanwhile(step: str, _count: int) -> None:
+        if step == "rendered":
+            with psycopg.connect(database.get_secret_value(), autocommit=True, prepare_threshold=None) as other:
+                others.append(submit(other, one, run_id=uuid4()))
+
+    late = submit(connection, one, run_id=uuid4(), progress=meanwhile)
+    assert [other.submitted for other in others] == [1]
+    assert (late.claimed, late.submitted, late.waiting["creation_rate"]) == (1, 0, 1)
+    assert states(connection) == {"batch_submitted": 1, "queued": 1}
 
 
 def test_a_run_that_is_asked_to_stop_lets_go_of_what_it_holds(
@@ -341,6 +434,17 @@ def test_a_dry_run_says_what_would_go_out_changes_nothing_and_calls_nobody(
     sent = run()
     assert sum(b["estimated_input_tokens"] for b in sent.batches) == planned.as_json()["estimated_input_tokens"]
     assert sum(b["bytes"] for b in sent.batches) == sum(group.size for group in planned.groups)
+
+
+def test_a_dry_run_counts_the_claim_that_the_run_would_make(
+    connection: Connection, settings: Callable[..., Settings], run: Run
+) -> None:
+    queue(connection, 1)
+    with connection.transaction():
+        connection.execute("SET LOCAL session_replication_role = replica")
+        connection.execute("UPDATE rewrite_jobs SET claim_count = 10")
+    assert plan(connection, settings()).refused == {"poison": 1}
+    assert run().failed == {"poison": 1}
 
 
 def test_nothing_is_left_in_the_spool(connection: Connection, settings: Callable[..., Settings], run: Run) -> None:
