@@ -3,7 +3,7 @@
 Only a statement counts that begins with a word for "also", speaks of the reader, asks for nothing, and shares no word
 with an original in the same language: what cannot be compared is not judged. In English one that ends with "too" counts
 as well, whoever it speaks of (`The postman was bitten too`), when it has no subject of the original's; if that is in
-another language, only one of a few words is surely about one thing.
+another language, only one of a few words is surely about one thing, unless the sentence begins with `There's also`.
 """
 
 import re
@@ -46,6 +46,15 @@ _ON_TOP = re.compile(
     r"somebody|someone|mr|mrs|ms) [a-z0-9 ]*?[a-z]) (?:too|as well|either)"
     r"(?:$| (?:so|and|but|which|because|since|now|again|by|when|after|last|yesterday|this|that)(?: |$))"
 )
+# What is there on top, or happens on top.
+_THERE_TOO = re.compile(
+    r"^(?:(?:and|plus|but|honestly|sadly|now|then) )?(?:there (?:is|s|are|was|were|has been|have been|s been) also"
+    r" (?:(?:an?|some|the) )?([a-z0-9 ]*?[a-z])(?:$| (?:which|and|so|but|that|who|it|i|we) )"
+    r"|((?:the|your|some|his|her|their) [a-z0-9 ]*?[a-z]) (?:is|are|was|were|has|"
+    r"have|keeps?|gets?|isn t|aren t|hasn t) also (?:[a-z]+ )*(?:left|broken|dripping|leaking|blocked|dirty|messy|loud|"
+    r"damaged|missing|stained|clogged|overflowing|full|burnt|smelly|cracked|scratched|running|open|unlocked|filthy|"
+    r"grimy|sticky|wet|mouldy|moldy|torn|ruined|dying|dead)(?:$| ))"
+)
 # Kind words, the sender's own share, and what asks.
 _NO_COMPLAINT = re.compile(
     r" (?:i|me|mine|myself|we|us|you|would|could|can|might|may|should|please|maybe|perhaps|"
@@ -86,7 +95,7 @@ def added_complaints(frame: pl.DataFrame, text: Text, marked: pl.DataFrame, sour
 
 
 def _ending(frame: pl.DataFrame, text: Text, source: Ints) -> pl.DataFrame:
-    likely = text.rows.str.contains(r" (?:too|as well|either) ").to_numpy() & (text.language == "en")
+    likely = text.rows.str.contains(r" (?:too|as well|either|also) ").to_numpy() & (text.language == "en")
     said = sentences_by_row(text, np.flatnonzero(likely))
     rows = np.array([row for row, sentences in said.items() if any(map(_complains, sentences))], np.int64)
     originals = read(frame["original_text"].gather(rows), source[rows]).rows.to_list()
@@ -106,15 +115,16 @@ def on_top(sentence: str, original: str, source: str) -> bool:
     if subjects & fields_in(source, original):
         return False
     if source != "en":
-        return bool(subjects) and one_matter(original)
+        return bool(subjects) and (one_matter(original) or bool(_THERE_TOO.search(sentence)))
     given = {word[:5] for word in original.split() if len(word) >= _SHORTEST}
     return not any(word[:5] in given for word in part.split() if len(word) > _SHORTEST)
 
 
 def _complains(sentence: str) -> str:
     """What an English sentence says up to its `too`, if it is no kind word."""
-    found = _ON_TOP.search(sentence)
-    return found[1] if found and not _NO_COMPLAINT.search(f" {found[1]} ") else ""
+    found = _ON_TOP.search(sentence) or _THERE_TOO.search(sentence)
+    part = next(filter(None, found.groups()), "") if found else ""
+    return part if not _NO_COMPLAINT.search(f" {part} ") else ""
 
 
 def one_matter(original: str) -> bool:

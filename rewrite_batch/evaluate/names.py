@@ -37,7 +37,9 @@ SIGNED = r"(?:\n\s*|[-–—~]\s?)\p{Lu}\p{Ll}{2,}\s*$"
 SPEAKS = (
     r"(?:^|[.!?]\s+)\p{Lu}\p{Ll}{2,}(?:,? and I\b|,? too\b| (?:also )?(?:thinks?|said|says?|mentioned|"
     r"told|asked|agrees?|"
-    r"agreed|feels?|felt|complained|complains?|noticed|pointed|suggested|wants?|wanted|heard|saw)\b)"
+    r"agreed|feels?|felt|complained|complains?|noticed|pointed|suggested|wants?|wanted|heard|saw)\b"
+    r"| (?:has|had) (?:also |already |even )?(?:noticed|said|mentioned|complained|asked|felt|heard|seen|pointed|"
+    r"suggested|agreed|smelled|tripped)\b)"
 )
 _CALENDAR = frozenset({"@weekday", "@month", "@daypart", "@clock"})
 

@@ -57,6 +57,7 @@ _APART = re.compile(r"[\s.\-_*,'’!?।…]+")
 _SPACED_LETTERS = 3
 _SHORTEST_BEGINNING = 4  # a shorter one, with any ending, is too much like other words
 _MASKED = re.compile(r"[*#%$@•·_-]")
+_STARRED = re.compile(r"[*#%$@•·]")
 _ENDINGS = frozenset({"s", "es", "ed", "er", "ers", "ing", "in", "n", "en", "e", "a", "o", "as", "os"})
 _RUN = re.compile(r"(.)\1{2,}")
 # One letter and then only masks: f***, a** and b****ing say what they say.
@@ -197,6 +198,8 @@ def _told_by(token: str, words: Words, language: str) -> tuple[tuple[str, str], 
     for part in bare.split("-"):
         if _DOTTED.fullmatch(part):
             found += _unmasked(part.replace(".", "*"), words, language)
+        if part != bare and _STARRED.search(part):
+            found += _unmasked(part, words, language)  # a part of a compound
     return tuple(found)
 
 

@@ -26,7 +26,7 @@ from rewrite_batch.evaluate.tables import CANDIDATES, VERDICTS, fired
 from rewrite_batch.evaluate.text import Text, read
 from rewrite_batch.evaluate.verdicts import conclude
 
-JUDGE_VERSION = "rules-2026.11.9"
+JUDGE_VERSION = "rules-2026.11.10"
 NO_LEXICON = "none"
 CHUNK = 8_192
 WORTH_A_THREAD = 2_500  # rows; fewer cost more as a part of their own than the thread gains

@@ -6,6 +6,8 @@ from pathlib import Path
 
 _FILE = Path(__file__).parent / "words" / "stems.tsv"
 _UNSPACED = frozenset({"zh", "ja", "th", "ko"})
+# Arabic writes for, with, in, and, then and like in one with the number.
+_LEADS = {"ar": (" ", " ل", " ب", " و", " ف", " ك", " ال", " لل", " بال")}
 
 
 @lru_cache(maxsize=1)
@@ -19,6 +21,8 @@ def excuses(language: str, kind: str, value: str, normal: str) -> bool:
     """Whether a normalised original has a word that may stand for this number or day. 22 may be said as ten."""
     if not value.isdigit():
         return False
-    number = int(value) - 12 if kind == "number" and 14 <= int(value) <= 24 else int(value)
-    lead = "" if language in _UNSPACED else " "
-    return any(lead + stem in normal for stem in _stems().get((language, kind, number), ()))
+    number = int(value)
+    numbers = (number, number - 12) if kind == "number" and 14 <= number <= 24 else (number,)
+    leads = ("",) if language in _UNSPACED else _LEADS.get(language, (" ",))
+    stems = [stem for each in numbers for stem in _stems().get((language, kind, each), ())]
+    return any(lead + stem in normal for stem in stems for lead in leads)
