@@ -125,7 +125,7 @@ def test_a_file_that_is_not_what_was_written_is_never_uploaded(world: World, dam
     (file,) = world.spool.iterdir()
     DAMAGE[damage](file)
     run.wake().wait()
-    assert run.code == 0, run.stderr
+    assert run.code == 75, run.stderr
     assert run.result["waiting"] == {"spool_failed": 3}
     assert world.calls("files.create") == 0
     assert world.alerts() == ["spool_failed"]
