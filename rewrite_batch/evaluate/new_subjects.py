@@ -12,6 +12,7 @@ has it: what others complain of, what was agreed, what broke, who is ill.
 
 import itertools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -181,11 +182,19 @@ def _root(word: str) -> str:
 
 def _phrases(texts: pl.Series, rows: Ints, language: Ints) -> pl.DataFrame:
     """row, subject: what normalised texts name, each in its language."""
-    found = [_SAID.to_frame()]
+    return _by_language(named_in, texts, rows, language, _SAID)
+
+
+def _by_language(
+    look: Callable[[pl.Series, str], pl.DataFrame], texts: pl.Series, rows: Ints, language: Ints, wanted: pl.Schema
+) -> pl.DataFrame:
+    """What `look` finds in the texts of each language, with their rows for their places."""
+    found = [wanted.to_frame()]
     for name in np.unique(language).tolist():
         these = np.flatnonzero(language == name)
-        named = named_in(texts.gather(these), name)
-        found.append(named.select(_row(rows[these], named), "subject"))
+        named = look(texts.gather(these), name)
+        row = pl.Series("row", rows[these][named["place"].to_numpy()], dtype=pl.Int64())
+        found.append(named.with_columns(row).select(wanted.names()))
     return pl.concat(found)
 
 
@@ -268,16 +277,7 @@ def _names(patterns: tuple[str, ...], seen: str) -> bool:
 def _fields(frame: pl.DataFrame, rows: Ints, language: Ints) -> pl.DataFrame:
     """row, field: what the originals speak of, each read in its language."""
     normal = read(frame["original_text"].gather(rows), language).rows
-    found = [_NAMED.to_frame()]
-    for name in np.unique(language).tolist():
-        these = np.flatnonzero(language == name)
-        named = fields_of(normal.gather(these), name)
-        found.append(named.select(_row(rows[these], named), "field"))
-    return pl.concat(found)
-
-
-def _row(rows: Ints, found: pl.DataFrame) -> pl.Series:
-    return pl.Series("row", rows[found["place"].to_numpy()], dtype=pl.Int64())
+    return _by_language(fields_of, normal, rows, language, _NAMED)
 
 
 def _from_topics(part: pl.DataFrame) -> pl.DataFrame:
